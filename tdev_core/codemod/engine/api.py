@@ -86,6 +86,8 @@ class ProgramTree:
     held_open: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Those that cannot part from others which go on naming CUDA where they ask for it, and why; the empty name stands
     for all of a file."""
+    inner_packages: frozenset[str] = frozenset()
+    """Packages inside others that are called as folders of scripts or tests are: ``lib.tools``, ``lib.benchmarks``."""
     of_torch_cuda: frozenset[str] = frozenset()
     """Packages of the tree with a module, and not only a test or a script, that calls ``torch.cuda`` or imports tdev."""
     needs_cuda: Mapping[str, str] = field(default_factory=dict)

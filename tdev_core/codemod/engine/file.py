@@ -199,18 +199,15 @@ class File:
 
     @cached_property
     def texts(self) -> list[tuple[int, int, str]]:
-        """Where each string of the source stands, without those that code fills in, and what it says."""
+        """Where each string of the source stands, and what it says."""
         tree = self.python
-        return (
-            [
-                (*tree.span(node), node.value)
-                for node in (tree.everything if tree is not None else ())
-                if isinstance(node, ast.Constant) and isinstance(node.value, str)
-                if not any(isinstance(p, ast.JoinedStr) for p in tree.ancestors(node))
-            ]
-            if tree is not None
-            else []
-        )
+        if tree is None:
+            return []
+        return [
+            (*tree.span(node), node.value)
+            for node in tree.everything
+            if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        ]
 
     @cached_property
     def scripted(self) -> Scripted:

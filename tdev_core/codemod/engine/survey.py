@@ -8,6 +8,7 @@ last parts, so that an answer may be yes too often and never no too often.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import PurePath
 
 from tdev_core.codemod.engine.api import ProgramTree
@@ -55,6 +56,8 @@ _WORD = re.compile(rb"\w*(?:[cC]uda|CUDA|[gG]pu|GPU)\w*")
 _OTHERS = rb"mps|xpu|npu|hpu|mlu|musa|mtia|xla|tpu"
 _ARMS = re.compile(rb"^[ \t]*(?:el)?if\b[^\n]*(?:\b|_)(?:" + _OTHERS + rb")(?:\b|_)", re.MULTILINE)
 _ARM_IN_LINE = re.compile(rb"\belse\b[^\n]*\bif\b[^\n]*(?:\b|_)(?:" + _OTHERS + rb")(?:\b|_)")
+# A package that is called after what it holds: what is not a kernel there is for those that are.
+_OF_KERNELS = re.compile(r"(?:^|[._])kernels?\Z")
 # What a module of kernels does that a module which only calls some does not have to.
 _MAKES_KERNELS = (
     b"@triton.jit",
@@ -116,7 +119,7 @@ _ATTRIBUTE_BEFORE = re.compile(rb"(?<![(,\r])\r?\n[ \t]+(?:self\.)?(\w{0,40})\Z"
 _KEPT_DEVICE = re.compile(rb"device[ \t]*(?::[^=\n]*)?=(?!=)[ \t]*([^\n#]+)")
 _OF_SELF = re.compile(rb"self\.((?:\w+_)?)\Z")
 _TYPED = re.compile(
-    rf"(?:(?:\w+\.)*(?:{SETTINGS})(?:\.\w*device|\[[\"']\w*device[\"']\]|\.(?:get|pop)\([\"']\w*device[\"'][^()]*\))"
+    rf"(?:(?:\w+\.)*(?:\w+_)?(?:{SETTINGS})(?:\.\w*device|\[[\"']\w*device[\"']\]|\.(?:get|pop)\([\"']\w*device[\"'][^()]*\))"
     r"|str\(\w+\)|[\"']cuda(?::\d+)?[\"'])\s*\Z".encode()
 )
 
@@ -166,6 +169,7 @@ class Survey:
         self._strings: set[tuple[str, str]] = set()
         self._runtimes: set[str] = set()
         self._of_torch_cuda: set[str] = set()
+        self._inner: set[str] = set()
         self._staying: set[bytes] = set()
         self._staying_uses: set[bytes] = set()
         self._switches: set[bytes] = set()
@@ -200,6 +204,8 @@ class Survey:
         if (platform := _PLATFORM.search(path.stem)) is not None:
             beside = self._platforms.setdefault((path.parent, _PLATFORM.sub("*", path.stem)), {})
             beside[platform.group().lower()] = f"{path.parent.name}/{path.name}"
+        if path.stem == "__init__" and home is not None and _is_called_as_scripts(path.parent.name):
+            self._inner.add(dotted_name(path, top, home))
         if not is_for_tests(path):
             if self._looks_for_staying:
                 self._built_on |= built_on(raw)
@@ -222,7 +228,7 @@ class Survey:
             if _brings_tdev(raw) and not is_script(path, raw):
                 self._of_torch_cuda.add(top)
         if not self._looks_for_staying:
-            self._callers.see(raw)
+            self._callers.see(raw, of_tests=is_for_tests(path))
         if not self._looks_for_staying and b"device" in raw:
             for found in _CONSTANT.finditer(raw):
                 line = raw[raw.rfind(b"\n", 0, found.start()) + 1 : found.start()]
@@ -249,6 +255,11 @@ class Survey:
             self._questions(raw)
             if self._looks_for_staying:
                 self._stays(path, raw)
+
+    def see_cells(self, text: str) -> None:
+        """Take into account whom a notebook calls."""
+        if not self._looks_for_staying:
+            self._callers.see(text.encode())
 
     def _annotated(self, raw: bytes) -> None:
         """Take into account which classes annotate a device as a string."""
@@ -278,21 +289,20 @@ class Survey:
         self._strings |= {key for key, words in kept.items() if words}
 
     def _with_heirs(self) -> set[str]:
-        """Return ``Class.attribute`` of each class that has, or inherits, a device that is a string."""
-        known = set(self._strings)
-        bases: dict[str, set[str]] = {}
-        for raw in self._callers.texts if known else ():
-            for found in _CLASS.finditer(raw):
-                named = {each.decode() for each in _WORD_OF_A_NAME.findall(found[2] or b"")}
-                bases.setdefault(found[1].decode(), set()).update(named)
-        while more := {
-            (name, attr)
-            for name, of in bases.items()
-            for base, attr in known
-            if base in of and (name, attr) not in known
-        }:
-            known |= more
-        return {f"{name}.{attr}" for name, attr in known}
+        """Return ``Class.attribute`` of each class that holds a word, inherits it, or works with those of its heirs."""
+        if not self._strings:
+            return set()
+        classes = self._callers.classes.items()
+        bases = {name: {base for _, _, of in places for base in of} for name, places in classes}
+        heirs: dict[str, set[str]] = {}
+        for name, of in bases.items():
+            for base in of:
+                heirs.setdefault(base, set()).add(name)
+        below = _reached(self._strings, heirs)
+        # What a class does not set itself, those that inherit from it do.
+        own = {base for base in bases if base in heirs}
+        above = _reached(self._strings, {name: of & own for name, of in bases.items()})
+        return {f"{name}.{attr}" for name, attr in below | above}
 
     def _stays(self, path: PurePath, raw: bytes) -> None:
         units, used, switches = staying(raw)
@@ -328,7 +338,11 @@ class Survey:
         """Return what is known of the tree."""
         # What nobody defines need not be looked for, and few files use what somebody does.
         self._uses(*(name.encode() for name in self._defined))
-        held = {name: had for name, had in self._of_package.items() if 2 * sum(had) > len(had)}
+        held = {
+            name: had
+            for name, had in self._of_package.items()
+            if (4 if _OF_KERNELS.search(name) else 2) * sum(had) > len(had)
+        }
         packages = {name for name in held if name in self._modules}
         rooms = {name for name, had in held.items() if "." in name and len(had) >= _SEVERAL}
         platforms = [
@@ -339,10 +353,17 @@ class Survey:
             if word == "cuda" or _OF_DEVICES.search(beside[word])
         ]
         promised = frozenset(self._give_devices - self._give_others)
-        words = frozenset(self._with_heirs())
         constants = frozenset(self._constants - self._no_constants)
         modules = frozenset(self._modules.union(*(self._inside[d] for d in self._on_path)))
-        known = Known(words=words, promised=promised, constants=constants, modules=modules)
+        known = Known(
+            words=frozenset(self._with_heirs()),
+            promised=promised,
+            constants=constants,
+            modules=modules,
+        )
+        told, words = self._callers.told(known)
+        self._strings |= {(owner, attr) for owner, _, attr in (w.rpartition(".") for w in words)}
+        words = frozenset(self._with_heirs())
         return ProgramTree(
             modules=modules,
             kernels=frozenset(self._kernels),
@@ -354,11 +375,12 @@ class Survey:
             gives_torch=frozenset(self._gives_torch),
             taken=frozenset(self._taken),
             give_devices=promised,
-            told_devices=self._callers.told(known),
+            told_devices=told,
             device_constants=known.constants,
             word_devices=words,
             runtimes=frozenset(self._runtimes),
             of_torch_cuda=frozenset(self._of_torch_cuda),
+            inner_packages=frozenset(self._inner),
             staying=frozenset(name.decode() for name in self._staying),
             staying_uses=frozenset(name.decode() for name in self._staying_uses),
             chooses=self._chooses,
@@ -410,6 +432,21 @@ _SCRIPTS = re.compile(r"(?:examples?|scripts?|tools|demos?|tutorials?)\Z")
 def is_script(path: PurePath, raw: bytes) -> bool:
     """Tell whether a file is a program, by its text or by a folder around it: others take no devices from it."""
     return _STARTS.search(raw) is not None or any(map(_SCRIPTS.match, path.parts[-4:-1]))
+
+
+def _reached(known: set[tuple[str, str]], ways: Mapping[str, set[str]]) -> set[tuple[str, str]]:
+    """Return what is known of classes, and of those that a way leads to from them."""
+    found, todo = set(known), list(known)
+    while todo:
+        name, attr = todo.pop()
+        more = {(other, attr) for other in ways.get(name, ())} - found
+        found |= more
+        todo += more
+    return found
+
+
+def _is_called_as_scripts(name: str) -> bool:
+    return _TEST_FOLDER.match(name) is not None or _SCRIPTS.match(name) is not None
 
 
 def dotted_name(path: PurePath, top: str, home: PurePath | None) -> str:

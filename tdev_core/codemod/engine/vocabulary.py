@@ -90,10 +90,10 @@ TENSOR_WORD = re.compile(
     r"latents?|logits?|masks?|ids|tokens?|labels?|targets?|images?|imgs?|pixels|samples?|noise|feats?|"
     r"features?|query|queries|keys?|values?|attn|attention|scores?|probs?|batch|loss|grads?|preds?|"
     r"data|maps?|heatmaps?|patch(?:es)?|volumes?|mel|wavs?|signals?|points?|b?boxes|coords?|positions?|indices|index|grid|theta|freqs?|timesteps?|sigmas?|betas?|"
-    r"alphas?|mean|std|var|scales?|audio|waveform|video|frames?|depth|rays?|mat|matrix|vec|vector|"
+    r"alphas?|mean|std|var|scales?|audio|waveform|video|frames?|depth|rays?|mat|matrix|vecs?|vectors?|times|distances|"
     r"norms?|coefs?|coeffs?|counts?|priors?|accelerator|fabric|generator|gen|pipe|pipeline|rng|device_mesh|mesh|mixture|dist|distribution|"
     r"td|tds|tensordict|actions?|obs|observations?|rewards?|advantages?|"
-    r"x|y|z|xs|ys|q|k|v|qkv|kv|h|w|u|t|out|emb|lat|mu|rho|eps|lengths?|lens|idxs?|(?-i:\b[A-Z]))\d*_?$",
+    r"x|y|z|xs|ys|q|k|v|qkv|kv|h|w|u|t|out|emb|lat|mu|rho|eps|lengths?|lens|idxs?|(?-i:\b[A-Z](?:_\w+)?))\d*_?$",
     re.IGNORECASE,
 )
 _AS_TENSOR = (

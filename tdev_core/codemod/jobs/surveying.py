@@ -50,6 +50,9 @@ def survey(files: Sequence[Found], style: Style) -> ProgramTree:
         seen.see(path, raw, top, home)
         read.append((path, top, home))
         needs = needs or may_need(raw)
+    for found in files:
+        if found.kind is Kind.NOTEBOOK and not (found.skip or found.error):
+            seen.see_cells("\n".join(_cells(found.path)))
     tree = seen.tree()
     if style == "accelerator":
         held, opened = _held(read, files)
@@ -92,10 +95,10 @@ def _held(
 
 
 def _cells(path: Path) -> list[str]:
-    """Return the cells of a notebook that names CUDA, without magics; none where it cannot be read."""
+    """Return the cells of a notebook that names CUDA or a device, without magics; none where it cannot be read."""
     try:
         text = path.read_text(encoding="utf-8")
-        notebook = json.loads(text) if "cuda" in text else {}
+        notebook = json.loads(text) if "cuda" in text or "device" in text else {}
     except (OSError, ValueError, RecursionError):
         return []
     cells = notebook.get("cells") if isinstance(notebook, dict) else None
@@ -143,8 +146,8 @@ def _around(files: Iterable[Found], tops: dict[Path, Path | None]) -> Iterator[P
     packages = {_package(path.parent, tops) for path in given.values()} - {None}
     for package in sorted(filter(None, packages)):
         for directory, below, names in os.walk(package):
-            below[:] = [n for n in below if n not in _NEVER and not n.startswith(".")]
-            for name in names:
+            below[:] = sorted(n for n in below if n not in _NEVER and not n.startswith("."))
+            for name in sorted(names):
                 if name.endswith(".py") and os.path.join(directory, name) not in given:
                     yield Path(directory, name)
 

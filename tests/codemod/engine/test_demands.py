@@ -34,7 +34,14 @@ CASES = [
     Case("exit", f"import sys\nif not {IS}:\n    print('no GPU')\n    sys.exit(1)", "met"),
     Case("else", f"if {IS}:\n    d = 'cuda'\nelse:\n    raise SystemExit('no GPU')", "met"),
     Case("or exit", f"{IS} or exit('no GPU')", "met"),
-    Case("flag", f"if args.cuda and not {IS}:\n    raise ValueError", "met"),
+    Case("flag", f"if args.cuda and not {IS}:\n    raise ValueError", "choice", run="met"),
+    Case(
+        "flag around",
+        f"def f(use_cuda):\n    if use_cuda:\n        if {IS}:\n            d = 'cuda'\n        else:\n"
+        "            raise ValueError\n    else:\n        d = 'cpu'\n    return d",
+        "choice",
+        run="met",
+    ),
     Case(
         "return in main",
         f"def main():\n    if not {IS}:\n        print('needs a GPU')\n        return\n    go()",

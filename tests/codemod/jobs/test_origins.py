@@ -126,7 +126,7 @@ def test_a_function_that_gives_a_device(
         ("cfg.device", True),
         ("str(device)", True),
         ("device", True),
-        ("other", False),
+        ("other", True),
         ("torch.device('cuda')", False),
         ("next(self.parameters()).device", False),
     ],
@@ -145,20 +145,23 @@ def test_what_a_base_class_of_another_file_keeps_as_its_device(
     assert ("pkg/heir.py" in _rewritten(place, codemod, files)) is word
 
 
-@pytest.mark.parametrize("kernels", [3, 1])
+@pytest.mark.parametrize(("folder", "kernels"), [("fast", 3), ("fast", 1), ("kernels", 2)])
 def test_a_package_of_kernels_is_left_whole(
-    place: Path, codemod: Callable[..., Ran], kernels: int
+    place: Path, codemod: Callable[..., Ran], folder: str, kernels: int
 ) -> None:
-    """What lies among kernels is there for them; a package with one kernel among others is no such package."""
-    files = {"pkg/__init__.py": "", "pkg/fast/__init__.py": ""}
+    """What lies among kernels is there for them; a package with one kernel among others is no such package.
+
+    One that is called after them needs fewer.
+    """
+    files = {"pkg/__init__.py": "", f"pkg/{folder}/__init__.py": ""}
     for number in range(4):
         helper = f"import torch\n\n\ndef at{number}():\n    return torch.cuda.current_device()\n"
-        files[f"pkg/fast/m{number}.py"] = KERNEL if number < kernels else helper
+        files[f"pkg/{folder}/m{number}.py"] = KERNEL if number < kernels else helper
     files["pkg/plain.py"] = "import torch\n\ntorch.cuda.synchronize()\n"
     files["pkg/other.py"] = files["pkg/third.py"] = files["pkg/plain.py"]
     changed = _rewritten(place, codemod, files)
     assert "pkg/plain.py" in changed
-    assert ("pkg/fast/m3.py" in changed) is (kernels == 1)
+    assert (f"pkg/{folder}/m3.py" in changed) is (kernels == 1)
 
 
 def test_a_constant_of_another_module_is_a_device(place: Path, codemod: Callable[..., Ran]) -> None:
@@ -254,3 +257,95 @@ def test_a_package_that_puts_its_own_folder_on_the_path(
     }
     assert _rewritten(place, codemod, files) == {"pkg/hook.py"}
     assert ("str(tdev.device(" in (place / "pkg/hook.py").read_text()) is not on_path
+
+
+OPS = "import torch\n\n\ndef make(n, device):\n    return torch.zeros(n, device=device)\n"
+SHOWN = "from .ops import make\n\n\ndef go(x):\n    return make(3, x.device)\n"
+
+
+@pytest.mark.parametrize(
+    "caller",
+    [
+        "import sys\nfrom .ops import make\n\nmake(3, sys.argv[1])\n",
+        "from .ops import make\n\n\ndef go(spec):\n    return make(3, **spec)\n",
+        "from .ops import make \\\n    as build\n\n\ndef go(args):\n    return build(3, args.dev)\n",
+        "from .ops import make; device = args.device; make(3, device)\n",
+        "from .ops import make\n\nTABLE = {'make': make}\n",
+        "from . import ops\n\nNAME = 'make'\n\n\ndef go(a):\n    return getattr(ops, NAME)(3, a.device)\n",
+        "CONF = {'_target_': 'pkg.ops.make', 'device': 'cuda'}\n",
+        "from .ops import make\n\n\ndef go(names):\n    return [make(3, device) for device in names]\n",
+        "from .ops import make\n\n\ndef go(x, ctx):\n    device = x.device\n    with ctx as device:\n        pass\n"
+        "    return make(3, device)\n",
+        "from .ops import make\n\n\ndef go(cfg):\n    device = None\n    match cfg:\n"
+        "        case {'device': device}:\n            pass\n    return make(3, device)\n",
+        "from .ops import make\n\n\ndef go(rank):\n    device = None\n    device += f'cuda:{rank}'\n"
+        "    return make(3, device)\n",
+        "from .ops import make\n\ndevice = None\n\n\ndef setup(args):\n    global device\n    device = args.device\n\n\n"
+        "def go():\n    return make(3, device)\n",
+        "from .ops import make\n\n\ndef go(path):\n    return make(3, OmegaConf.load(path).device)\n",
+        "from .ops import make\n\n\ndef go(x):\n    device = x.device\n\n    class K:\n        device = 'cuda'\n"
+        "        a = make(3, device)\n",
+    ],
+)
+def test_a_caller_that_may_give_a_word(
+    place: Path, codemod: Callable[..., Ran], caller: str
+) -> None:
+    """However it comes to the function, and whatever gives its variable the value."""
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/ops.py": OPS,
+        "pkg/shown.py": SHOWN,
+        "pkg/caller.py": caller,
+    }
+    assert "pkg/ops.py" in _rewritten(place, codemod, files)
+
+
+@pytest.mark.parametrize(
+    ("ops", "shown"),
+    [
+        (OPS.replace("def make", "@click.command()\n@click.option('--device')\ndef make"), SHOWN),
+        (OPS.replace("device):", "device=os.environ.get('DEV')):"), SHOWN + "\n\nmake(4)\n"),
+        (
+            OPS.replace(
+                "    return", "    '''Make.\n\n    device: where, as 'cuda'.\n    '''\n    return"
+            ),
+            SHOWN,
+        ),
+        (OPS + "    return make(n - 1, device)\n", "x = 1\n"),
+        (OPS, "from .ops import make\n\nmake(3, 'cpu')\n"),
+    ],
+)
+def test_what_shows_no_device(
+    place: Path, codemod: Callable[..., Ran], ops: str, shown: str
+) -> None:
+    """A command line's function, a default that was typed, a docstring's word, itself, a plain ``"cpu"``."""
+    files = {"pkg/__init__.py": "", "pkg/ops.py": ops, "pkg/shown.py": shown}
+    assert "pkg/ops.py" in _rewritten(place, codemod, files)
+
+
+def test_only_tests_call_it(place: Path, codemod: Callable[..., Ran]) -> None:
+    test = "import torch\nfrom pkg.ops import make\n\n\ndef test_make():\n    make(3, torch.device('cpu'))\n"
+    files = {"pkg/__init__.py": "", "pkg/ops.py": OPS, "pkg/tests/test_ops.py": test}
+    assert "pkg/ops.py" in _rewritten(place, codemod, files)
+
+
+def test_a_notebook_calls_it(place: Path, codemod: Callable[..., Ran]) -> None:
+    cell = '{"cell_type": "code", "source": ["from pkg.ops import make\\n", "make(3, \'cuda\')"]}'
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/ops.py": OPS,
+        "pkg/shown.py": SHOWN,
+        "use.ipynb": f'{{"cells": [{cell}], "metadata": {{}}, "nbformat": 4, "nbformat_minor": 5}}',
+    }
+    assert "pkg/ops.py" in _rewritten(place, codemod, files)
+
+
+def test_an_expression_that_is_nested_too_deeply(place: Path, codemod: Callable[..., Ran]) -> None:
+    """One function is not told then; the others are."""
+    deep = (
+        "from .ops import make\n\n\ndef go(x):\n    return make(3, x"
+        + ".add(1)" * 400
+        + ".device)\n"
+    )
+    files = {"pkg/__init__.py": "", "pkg/ops.py": OPS, "pkg/shown.py": SHOWN, "pkg/deep.py": deep}
+    assert "pkg/ops.py" in _rewritten(place, codemod, files)

@@ -139,6 +139,8 @@ class Flow:
 
         That question stays torch's: where its answer is yes, the device is there.
         """
+        if self._in_a_chain_of_others(node):
+            return True
         below = node
         while isinstance(choice := self.tree.parents.get(below), cst.IfExp):
             if choice.body is below:
@@ -153,6 +155,21 @@ class Flow:
                 return False
             below = choice
         return False
+
+    def _in_a_chain_of_others(self, node: cst.CSTNode) -> bool:
+        """Tell whether it is what ``if torch.cuda.is_available():`` gives a name, beside ``elif`` for another accelerator."""
+        assign = self.tree.parents.get(node)
+        line = self.tree.parents.get(assign) if isinstance(assign, cst.Assign) else None
+        arm = self.tree.parents.get(line) if isinstance(line, cst.SimpleStatementLine) else None
+        choice = self.tree.parents.get(arm) if isinstance(arm, cst.IndentedBlock) else None
+        if not isinstance(choice, cst.If) or choice.body is not arm:
+            return False
+        if _ASKS_TORCH.search(self.tree.text(choice.test)) is None:
+            return False
+        top = choice
+        while isinstance(around := self.tree.parents.get(top), cst.If) and around.orelse is top:
+            top = around
+        return _OTHERS.search(self.tree.text(top)) is not None
 
     def _name(self, node: cst.Name) -> Kinds:
         if node.value == "None":

@@ -31,14 +31,16 @@ _WORDS_TAKEN = re.compile(
     rb":[^=]*\b(?:str|int|Any|DeviceLike\w*)\b|=[ \t]*[\"'](?!cpu|meta)|:[ \t]*torch\.device[ \t]*(?:=|\Z)"
 )
 _CLASS = re.compile(rb"^([ \t]*)class[ \t]+(\w+)[ \t]*(?:\(([^)]*)\))?", re.MULTILINE)
+# Of a text, without looking at each line's start.
+_HEAD = re.compile(rb"class(?<!\wclass)[ \t]+(\w+)[ \t]*(?:\(([^)]*)\))?[ \t]*:")
 _WORD = re.compile(rb"\w+(?=[\s,)\[]|\Z)")
 # What is given to something, `torch.zeros(n, device=device)`: by what is rare in it.
-_GIVEN = re.compile(rb"device[ \t]*=(?!=)\s*[\w.]*device\b")
+_GIVEN = re.compile(rb"(?:device|map_location)[ \t]*=(?!=)\s*[\w.]*device\b")
 _OF_OBJECT = re.compile(
     rb"device[ \t]*=(?!=)\s*(?:\w+\.)*(?!self\.|cls\.)(\w{3,})\.((?:\w+_)?device)\b"
 )
 _KEPT = re.compile(rb"device[ \t]*(?:=(?!=)|:|\(self\))")
-_KEEPS = re.compile(rb"(?:self\.|def[ \t]+|\n[ \t]+)((?:\w+_)?)\Z")
+_KEEPS = re.compile(rb"(?:self\.|def[ \t]+)((?:\w+_)?)\Z")
 _WORDS_OF_A_CLASS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _REACH = 6000
 _WORDS = (b"device", b"cuda", b"gpu")
@@ -51,6 +53,8 @@ _STARTS = re.compile(rb"^(?![ \t\r\n#)\]}]|(?:elif|else|except|finally)\b)", re.
 _IMPORTS = re.compile(rb"^(?:import[ \t]+torch|from[ \t]+torch)\b[^\n(\\]*$", re.MULTILINE)
 # What is called by everybody, by other names or by none.
 _NEVER = frozenset({b"forward", b"__call__", b"main", b"run", b"__new__", b"to", b"cuda"})
+_PRIVATE = re.compile(rb"_[^_]")
+_LONE_CR = re.compile(rb"\r(?!\n)")
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 # Names that ask about a class or speak of it, and make none.
@@ -62,7 +66,7 @@ _Place = tuple[int, int]
 
 
 class Callers:
-    """The texts of a tree; :meth:`told` and :meth:`words` are asked once all are seen."""
+    """The texts of a tree; :meth:`told` is asked once all are seen."""
 
     def __init__(self) -> None:
         self._asked: set[str] = set()
@@ -70,26 +74,39 @@ class Callers:
         self._givers: dict[str, list[_Place]] = {}
         self.texts: list[bytes] = []
         """Those that say anything of devices; none where they are too many to keep."""
+        self._others: list[bytes] = []
+        self.of_tests: set[int] = set()
         self._size = 0
 
-    def see(self, raw: bytes) -> None:
-        """Take a file into account."""
+    def see(self, raw: bytes, *, of_tests: bool = False) -> None:
+        """Take a file into account; ``of_tests``: what it calls, it only tries."""
+        raw = raw.removeprefix(b"\xef\xbb\xbf")
         self._size += len(raw)
+        if of_tests:
+            self.of_tests.add(id(raw))  # which is kept
         if self._size > _LIMIT:
             self.texts.clear()
+            self._others.clear()
             self._asked.clear()
             self._homes.clear()
             self._givers.clear()
             return
         if not any(word in raw for word in _WORDS):
-            return  # whoever tells a device there gives one that the text does not name
+            self._others.append(raw)  # where a function may be given what is called by no such word
+            return
         self.texts.append(raw)
         if b"device" not in raw:
             return
         for found in _OF_OBJECT.finditer(raw):
             known = TENSOR_WORD.search(found[1].decode()) is not None
-            if not known and _is_torchs(raw, found.start()):
-                self._asked.add(f"*{found[1].decode()}.{found[2].decode()}")
+            if known or not _is_torchs(raw, found.start()):
+                continue
+            self._asked.add(f"*{found[1].decode()}.{found[2].decode()}")
+            if found[1] + b":" not in raw and found[1] + b" :" not in raw:
+                continue
+            said = re.compile(rb"(?<![\w.])" + found[1] + rb"\s*:\s*[\"']?(?:\w+\.)*([A-Z]\w+)")
+            for named in {each[1] for each in said.finditer(raw)}:
+                self._asked.add(f"*{named.decode()}.{found[2].decode()}")
         for found in _DEFINED.finditer(raw):
             if b"device" in found[1] and found[1] not in _NEVER:
                 place = len(self.texts) - 1, found.start()
@@ -101,33 +118,62 @@ class Callers:
                 continue
             self._homes.setdefault(owner.decode(), []).append((len(self.texts) - 1, found.start()))
             if _gives_torch(raw, found.end()):
+                own = _PRIVATE.match(found[1]) is not None
                 for parameter, said in _PARAMETER.findall(found[2]):
-                    if _WORDS_TAKEN.search(said) is None:
+                    if own or _WORDS_TAKEN.search(said) is None:
                         self._asked.add(f"{owner.decode()}.{parameter.decode()}")
 
-    def told(self, known: Known) -> frozenset[str]:
-        """Return ``function.parameter``, and ``Class.parameter`` for what makes one, of those told real devices alone.
+    @cached_property
+    def classes(self) -> dict[str, list[tuple[int, int, frozenset[str]]]]:
+        """Where each class is defined, by the numbers of the texts, and the names of its bases; asked once all are seen."""
+        found: dict[str, list[tuple[int, int, frozenset[str]]]] = {}
+        for number, raw in enumerate(self.every):
+            for head in _HEAD.finditer(raw):
+                bases = frozenset(word.decode() for word in _WORD.findall(head[2] or b""))
+                found.setdefault(head[1].decode(), []).append((number, head.start(1), bases))
+        return found
 
-        ``function()`` are those that give nothing else, of those whose name says that they give a device, and
-        ``*name.attribute`` what all classes keep that are called so: ``*estimator.device`` of each ``…Estimator``.
+    @property
+    def every(self) -> list[bytes]:
+        """All texts, those that say nothing of devices after the others."""
+        return [*self.texts, *self._others]
+
+    def told(self, known: Known) -> tuple[frozenset[str], frozenset[str]]:
+        """Return what is told real devices alone, and what holds a word for those that inherit it.
+
+        The first are ``function.parameter``, ``Class.parameter`` of what makes one, ``function()`` of those that give
+        nothing else and have a name that says so, and ``*name.attribute`` of what all classes keep that are called
+        so: ``*estimator.device`` of each ``…Estimator``. The others are ``Class.attribute``.
         """
         givers = {f"{name}()": places for name, places in self._givers.items()}
-        if not self._asked and not givers:
-            return frozenset()
+        if not self.texts:
+            return frozenset(), frozenset()
         with without_collector():
-            return _Tree(self.texts, self._homes | givers, known).real(self._asked | set(givers))
+            tree = _Tree(self, self._homes | givers, known)
+            told = tree.real(self._asked | set(givers))
+            words = tree.words()
+        return frozenset(key for key in told if not key.startswith("^")), words
+
+    def told_of_private(self) -> frozenset[str]:
+        """Return the first of a text whose tree is not known: of functions that nothing else calls, or can."""
+        with without_collector():
+            tree = _Tree(self, self._homes, Known())
+            return frozenset(key for key in tree.real(self._asked) if tree.is_private(key))
 
 
 def told_alone(source: str) -> Callable[[str], bool]:
-    """Return what answers for the parameters of a text that is all there is, once it is asked."""
+    """Return what answers for a text whose tree is not known, once it is asked.
+
+    For private and nested functions alone: others may be called from anywhere.
+    """
 
     @cache
     def told() -> frozenset[str]:
         seen = Callers()
         seen.see(source.encode())
-        return seen.told(Known())
+        return seen.told_of_private()
 
-    return lambda parameter: parameter in told()
+    return lambda key: key in told()
 
 
 def _gives_torch(raw: bytes, start: int) -> bool:
@@ -149,7 +195,7 @@ def _is_torchs(raw: bytes, at: int) -> bool:
     return False
 
 
-_TORCHS = re.compile(rb"\b(?:torch|th)(?:\.\w+)+\Z")
+_TORCHS = re.compile(rb"\b(?:torch|th|tdev)(?:\.\w+)+\Z")
 
 
 def _class_around(raw: bytes, at: int) -> bytes:
@@ -172,6 +218,7 @@ class _Statement:
     tensors: Tensors
     source: str = ""
     """The text of its whole file."""
+    of_tests: bool = False
 
     @cached_property
     def named(self) -> dict[str, list[ast.AST]]:
@@ -185,9 +232,12 @@ class _Statement:
             elif isinstance(node, ast.Attribute):
                 name = node.attr
             elif isinstance(node, ast.Constant):
-                if not isinstance(node.value, str) or not _is_kept(self.tree, node):
+                if not isinstance(node.value, str):
                     continue
-                name = node.value
+                # `"_target_": "pkg.ops.make"` is one, too.
+                name = node.value.rpartition(".")[2]
+                if not name.isidentifier() or not _is_kept(self.tree, node, name):
+                    continue
             elif isinstance(node, ast.alias):
                 name = node.name
                 if node.asname in (None, name):
@@ -199,10 +249,15 @@ class _Statement:
             found.setdefault(name, []).append(node)
         return found
 
+    def function_around(self, node: ast.AST) -> ast.AST | None:
+        return next((p for p in self.tree.ancestors(node) if isinstance(p, _DEFINITIONS)), None)
+
     def class_of(self, function: ast.AST) -> ast.ClassDef | None:
         """Return the class that a function is a method of."""
-        parent = next(self.tree.ancestors(function), None)
-        return parent if isinstance(parent, ast.ClassDef) else None
+        for parent in self.tree.ancestors(function):
+            if not isinstance(parent, (ast.If, ast.Try, ast.With)):
+                return parent if isinstance(parent, ast.ClassDef) else None
+        return None
 
     def class_around(self, node: ast.AST) -> ast.ClassDef | None:
         return next((p for p in self.tree.ancestors(node) if isinstance(p, ast.ClassDef)), None)
@@ -211,18 +266,18 @@ class _Statement:
 _Use = tuple[_Statement, ast.AST]
 
 
-def _is_kept(tree: PythonTree, node: ast.Constant) -> bool:
-    """Tell whether a function's name is kept for somebody who looks it up: in a table, or by ``getattr``."""
-    around = tree.ancestors(node)
-    parent = next(around, None)
-    if isinstance(parent, ast.Call):
-        return isinstance(parent.func, ast.Name) and parent.func.id == "getattr"
-    if not isinstance(parent, (ast.Dict, ast.List, ast.Tuple, ast.Set)):
-        return False
-    statement = next((p for p in around if isinstance(p, ast.stmt)), None)
-    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
-    target = statement.target if isinstance(statement, ast.AugAssign) else target
-    return target is None or ast.unparse(target) != "__all__"
+def _is_kept(tree: PythonTree, node: ast.Constant, name: str) -> bool:
+    """Tell whether a function's name is kept for somebody who looks it up, and does not only stand in ``__all__``.
+
+    Not in the function itself, which may tell what it is called.
+    """
+    for parent in tree.ancestors(node):
+        if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef)) and parent.name == name:
+            return False
+        if isinstance(parent, (ast.Assign, ast.AugAssign)):
+            target = parent.targets[0] if isinstance(parent, ast.Assign) else parent.target
+            return ast.unparse(target) != "__all__"
+    return not isinstance(next(tree.ancestors(node), None), ast.Expr)
 
 
 def _is_of_word(letter: bytes) -> bool:
@@ -232,14 +287,21 @@ def _is_of_word(letter: bytes) -> bool:
 class _Text:
     """One file, of which statements are parsed when they are asked for."""
 
-    def __init__(self, raw: bytes, known: Known) -> None:
+    def __init__(self, raw: bytes, known: Known, of_tests: bool = False) -> None:
+        self._of_tests = of_tests
         self.raw = raw
         self._known = known
         self._parsed: dict[int, _Statement | None] = {}
 
     @cached_property
     def _starts(self) -> list[int]:
-        return [found.start() for found in _STARTS.finditer(self.raw)]
+        found: list[int] = []
+        decorated = False
+        for start in (each.start() for each in _STARTS.finditer(self.raw)):
+            if not decorated:
+                found.append(start)
+            decorated = self.raw.startswith(b"@", start)
+        return found
 
     @cached_property
     def _whole(self) -> str:
@@ -275,7 +337,9 @@ class _Text:
         """Tell whether a statement does more than to import a name under itself."""
         if number < 0 or not self.raw.startswith((b"from ", b"import "), self._starts[number]):
             return True
-        return re.search(rb"(?<!\w)" + name + rb"[ \t]+as\b", self._text_of(number)) is not None
+        if b";" in self._text_of(number) or _LONE_CR.search(self._text_of(number)):
+            return True
+        return re.search(rb"(?<!\w)" + name + rb"[\s\\]+as\b", self._text_of(number)) is not None
 
     def _text_of(self, number: int) -> bytes:
         start = self._starts[number] if number >= 0 else 0
@@ -285,8 +349,13 @@ class _Text:
     def _statement(self, number: int) -> _Statement | None:
         if number not in self._parsed:
             text = self._text_of(number).decode("utf-8", "replace")
-            self._parsed[number] = self._read(text) or self._read(self._whole)
+            self._parsed[number] = self._read(text) or self._all
         return self._parsed[number]
+
+    @cached_property
+    def _all(self) -> _Statement | None:
+        """The whole text, where a part of it that starts at the margin is none: it lies in a string."""
+        return self._read(self._whole)
 
     def _read(self, text: str) -> _Statement | None:
         try:
@@ -296,7 +365,9 @@ class _Text:
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return None
         tree = PythonTree(Lines(text), module)
-        return _Statement(tree, Tensors(tree, self._whole, self._known, self._above), self._whole)
+        return _Statement(
+            tree, Tensors(tree, self._whole, self._known, self._above), self._whole, self._of_tests
+        )
 
 
 _NOTHING = PythonTree(Lines(""))
@@ -306,10 +377,11 @@ _UNREAD: _Use = (_Statement(_NOTHING, Tensors(_NOTHING, "")), ast.Name("", ast.L
 class _Tree:
     """The uses of names over all texts, and what is taken for real until something speaks against it."""
 
-    def __init__(self, texts: list[bytes], homes: dict[str, list[_Place]], known: Known) -> None:
+    def __init__(self, tree: Callers, homes: dict[str, list[_Place]], known: Known) -> None:
+        self._tree = tree
         self._homes = homes
-        self._known = replace(known, told=self._is_real)
-        self._texts = [_Text(raw, self._known) for raw in texts]
+        self._known = replace(known, told=self._is_real, inherits=self._inherits)
+        self._texts = [_Text(raw, self._known, id(raw) in tree.of_tests) for raw in tree.every]
         self._defined: dict[str, list[_Use]] = {}
         self._used: dict[str, tuple[list[_Use], Iterator[_Use]]] = {}
         self._refuted: set[str] = set()
@@ -317,26 +389,63 @@ class _Tree:
         self._rests_on: dict[str, set[str]] = {}
         self._waiting: list[str] = []
         self._seen: set[str] = set()
+        self._leans_on: set[str] = set()
+        self._grounds: dict[str, list[frozenset[str]]] = {}
+        """What each answer leans on, by the uses that speak for it; on nothing where one shows a device by itself."""
 
     def real(self, asked: set[str]) -> frozenset[str]:
         """Return those of ``function.parameter`` that nothing in the tree speaks against."""
         for key in sorted(asked):
             self._is_real(key)
         while self._waiting:
+            self._settle()
+            # Of functions that give each other what they are given, somebody has to bring a device in.
+            grounded = {key for key in self._seen if frozenset() in self._grounds.get(key, ())}
+            while more := {
+                key
+                for key in self._seen - grounded
+                if any(not leans.isdisjoint(grounded) for leans in self._grounds.get(key, ()))
+            }:
+                grounded |= more
+            for key in self._seen - self._refuted - grounded:
+                self._refuted.add(key)
+                self._waiting += self._rests_on.pop(key, ())
+        # What was only met on the way to others depends on where that led.
+        return frozenset(asked - self._refuted)
+
+    def is_private(self, key: str) -> bool:
+        """Tell whether a function is called by its own file alone: by its name, or because it stands in another."""
+        name = key.rpartition(".")[0]
+        heads = self._heads(name)
+        return (
+            _PRIVATE.match(name.encode()) is not None
+            or bool(heads)
+            and all(
+                any(isinstance(parent, _DEFINITIONS) for parent in statement.tree.ancestors(node))
+                for statement, node in heads
+            )
+        )
+
+    def _settle(self) -> None:
+        while self._waiting:
             key = self._waiting.pop()
             if key in self._refuted:
                 continue
             self._asking = key
-            if not self._holds(key):
+            try:
+                holds = self._holds(key)
+            except RecursionError:  # an expression that is nested too deeply
+                holds = False
+            if not holds:
                 self._refuted.add(key)
                 # What took this one for real is looked at again.
                 self._waiting += self._rests_on.pop(key, ())
-        return frozenset(self._seen - self._refuted)
 
     def _is_real(self, key: str) -> bool:
         """Answer for a parameter while another is looked at, which then rests on the answer."""
         if self._asking and self._asking != key:
             self._rests_on.setdefault(key, set()).add(self._asking)
+        self._leans_on.add(key)
         if key not in self._seen:
             self._seen.add(key)
             self._waiting.append(key)
@@ -349,6 +458,8 @@ class _Tree:
             return self._gives(key)
         if key.startswith("*"):
             return self._keep(*key[1:].rsplit(".", 1))
+        if key.startswith("^"):
+            return self._keeps(*key[1:].rsplit(".", 1))
         name, _, parameter = key.rpartition(".")
         heads = self._heads(name)
         classes = [(s, node) for s, node in heads if isinstance(node, ast.ClassDef)]
@@ -357,8 +468,12 @@ class _Tree:
         if classes:
             if len(classes) != len(heads):
                 return False
-            if any(_init(node) is None and node.decorator_list for _, node in classes):
-                return False  # a dataclass, whose fields are its parameters
+            # A dataclass, whose fields are its parameters, or one that is registered somewhere.
+            if any(
+                _init(node) is None and node.decorator_list or _is_wrapped(node)
+                for _, node in classes
+            ):
+                return False
             made = (c for s, node in classes for c in _makes_itself(s, node))
             uses = chain(made, self._makers(name, uses))
             inits = [(s, _init(node), node) for s, node in classes]
@@ -374,36 +489,99 @@ class _Tree:
         return bool(signatures) and self._all_give(uses, signatures, name, parameter)
 
     def _gives(self, key: str) -> bool:
-        """Tell whether every function of a name gives a real device."""
+        """Tell whether every function of a name gives a real device, and nothing else has that name."""
         heads = self._heads(key)
-        return bool(heads) and all(
-            isinstance(node, _DEFINITIONS) and statement.tensors.gives_device(node)
-            for statement, node in heads
-        )
+        name = key.removesuffix("()").encode()
+        if not heads or any(
+            not isinstance(node, _DEFINITIONS) or _is_wrapped(node) for _, node in heads
+        ):
+            return False
+        self._leans_on.clear()
+        for statement, node in heads:
+            assert isinstance(node, _DEFINITIONS)
+            if not statement.tensors.gives_device(node):
+                return False
+        self._grounds[key] = [frozenset(self._leans_on - {key})] if self._leans_on != {key} else []
+        # Another of this name, of which the signature could not be read, or what is given it.
+        given = re.compile(rb"(?<!\w)" + name + rb"[ \t]*=(?!=)")
+        head = re.compile(rb"def[ \t]+" + name + rb"(?!\w)")
+        heads_seen = 0
+        for text in self._texts:
+            if name in text.raw:
+                heads_seen += len(head.findall(text.raw))
+                if given.search(text.raw):
+                    return False
+        return heads_seen == len(heads)
+
+    def _inherits(self, name: str, attr: str) -> bool:
+        """Tell whether a class of the tree, or one that it inherits from, keeps a real device; others are trusted."""
+        return self._is_real(f"^{name}.{attr}")
 
     def _keep(self, name: str, attr: str) -> bool:
         """Tell whether each class of the tree that an object is called after keeps a real device.
 
         One that nobody gives it from outside, and no field of a dataclass, which is a parameter.
         """
-        given = re.compile(rb"(?<!self)(?<!cls)\." + attr.encode() + rb"[ \t]*=(?!=)")
+        given = re.compile(
+            rb"(?<![a-zA-Z])" + name.encode() + rb"\." + attr.encode() + rb"[ \t]*=(?!=)"
+        )
         found = [
             (self._texts[number].at(at), owner)
             for owner, number, at in self._keepers.get(attr, ())
             if f"_{_WORDS_OF_A_CLASS.sub('_', owner).lower()}".endswith(f"_{name.lower()}")
+            or owner == name
         ]
-        if not found or any(given.search(text.raw) for text in self._texts):
+        if not found and name in self._tree.classes:
+            # What it inherits: of the tree, or nothing is known.
+            above = {base for _, _, bases in self._tree.classes[name] for base in bases}
+            return any(self._keep(base, attr) for base in above - {name})
+        self._leans_on.clear()
+        if not found or not all(
+            self._is_kept(statement, owner, attr) for statement, owner in found
+        ):
             return False
-        return all(
-            statement is not None
-            and any(
-                isinstance(node, ast.ClassDef)
-                and not _has_field(node, attr)
-                and statement.tensors.keeps_device(node, attr)
-                for node in statement.named.get(owner, ())
-            )
-            for statement, owner in found
+        self._grounds[self._asking] = [frozenset(self._leans_on)]
+        dotted = f"{name}.{attr}".encode()
+        return not any(dotted in text.raw and given.search(text.raw) for text in self._texts)
+
+    def _is_kept(self, statement: _Statement | None, owner: str, attr: str) -> bool:
+        return statement is not None and any(
+            isinstance(node, ast.ClassDef)
+            and not (node.decorator_list and _has_field(node, attr))
+            and statement.tensors.keeps_device(node, attr)
+            for node in statement.named.get(owner, ())
         )
+
+    def _keeps(self, name: str, attr: str) -> bool:
+        """Tell whether what a class keeps in an attribute, or one that it inherits from, is a real device."""
+        found = [
+            (self._texts[number].at(at), owner)
+            for owner, number, at in self._keepers.get(attr, ())
+            if owner == name
+        ]
+        self._leans_on.clear()
+        if found:
+            real = all(self._is_kept(statement, owner, attr) for statement, owner in found)
+        else:
+            above = {base for _, _, bases in self._tree.classes.get(name, ()) for base in bases}
+            real = all([self._inherits(base, attr) for base in above - {name}])
+        leans = frozenset(key for key in self._leans_on if not key.startswith("^"))
+        self._grounds[self._asking] = [leans]
+        return real
+
+    def words(self) -> frozenset[str]:
+        """Return ``Class.attribute`` of each class that others inherit from and that keeps what is not shown to be real."""
+        bases = {
+            base for each in self._tree.classes.values() for _, _, above in each for base in above
+        }
+        keys = {
+            f"^{owner}.{attr}"
+            for attr, kept in self._keepers.items()
+            for owner, _, _ in kept
+            if owner in bases
+        }
+        real = self.real(keys)
+        return frozenset(key[1:] for key in keys - real)
 
     @cached_property
     def _keepers(self) -> dict[str, set[tuple[str, int, int]]]:
@@ -428,18 +606,35 @@ class _Tree:
                         yield statement, node
                     continue
                 yield from _made_within(statement, heir)
+                # Whose other bases come before it, as they are called.
+                for base in map(ast.unparse, heir.bases if len(heir.bases) > 1 else ()):
+                    yield from self._made_by(base.rpartition(".")[2], name)
                 if _init(heir) is None and heir.name not in done:
                     done.add(heir.name)
                     todo.append(self._uses_of(heir.name))
 
+    def _made_by(self, base: str, name: str) -> Iterator[_Use]:
+        """Yield the calls by which a class beside another hands on to it what it is made with."""
+        for number, at, _ in self._tree.classes.get(base, ()) if base != name else ():
+            statement = self._texts[number].at(at)
+            for node in statement.named.get(base, ()) if statement is not None else ():
+                if isinstance(node, ast.ClassDef) and statement is not None:
+                    yield from _made_within(statement, node)
+
     def _all_give(
         self, uses: Iterable[_Use], signatures: list[_Signature], name: str, parameter: str
     ) -> bool:
-        if any(each.takes_words(parameter) for each in signatures):
+        # Of a function that others may call, its callers have to show what it is for. What a private one
+        # says that it takes, its callers know better.
+        shown = private = _PRIVATE.match(name.encode()) is not None
+        if any(each.takes_words(parameter, private) for each in signatures):
             return False
-        # Of a function that others may call, its callers have to show what it is for.
-        shown = re.match(r"_[^_]", name) is not None
-        found = False
+        # Or its default is a device that is made: `device=torch.device("cpu")`.
+        shown = shown or all(isinstance(each.default(parameter), ast.Call) for each in signatures)
+        found, grounds = False, list[frozenset[str]]()
+        heads = [signature.node for signature in signatures]
+        if any(map(_is_wrapped, heads)) or any("fire.Fire(" in each.source for each in signatures):
+            return False
         for count, (statement, node) in enumerate(uses):
             if count > _MOST:
                 return False
@@ -455,11 +650,18 @@ class _Tree:
                     continue  # a call of another one of this name
                 if given is None:
                     return False
-                found = True
-                if given is not signature.default(parameter):
-                    shown = True
-                    if not statement.tensors.is_own_device(given):
-                        return False
+                is_default = given is signature.default(parameter)
+                self._leans_on.clear()
+                if not (signature if is_default else statement).tensors.is_own_device(given):
+                    return False
+                # What it is given by itself alone says nothing.
+                # Nor does what a test gives it.
+                plain = isinstance(given, ast.Constant) and not private
+                if not (plain or statement.of_tests or statement.function_around(call) in heads):
+                    found = True
+                    shown = shown or not is_default
+                    grounds.append(frozenset(self._leans_on))
+        self._grounds[self._asking] = grounds
         return shown and found
 
     def _heads(self, name: str) -> list[_Use]:
@@ -520,8 +722,9 @@ class _Signature:
         owner: ast.ClassDef | None,
     ) -> None:
         self.source = statement.source
+        self.tensors = statement.tensors
         self.owner = owner
-        self._node = node
+        self.node = node
         of_class, given = owner is not None, node.args
         names = [arg.arg for arg in (*given.posonlyargs, *given.args)]
         static = any(
@@ -539,16 +742,18 @@ class _Signature:
     def has(self, parameter: str) -> bool:
         return parameter in self._all
 
-    def takes_words(self, parameter: str) -> bool:
+    def takes_words(self, parameter: str, private: bool) -> bool:
         """Tell whether it says that it is given a word: by its default, its annotation or its docstring."""
         default = self.default(parameter)
         if isinstance(default, ast.Constant) and default.value not in (None, "cpu", "meta"):
             return True
+        if private:
+            return False
         said = self._all[parameter].annotation
         if said is not None and re.search(r"\bstr\b|\bint\b|\bAny\b|DeviceLike", ast.unparse(said)):
             return True
-        prose = ast.get_docstring(self._node, clean=False) or ""
-        told = rf"^[ \t]*(?::param\s+)?`*{parameter}`*\s*[:(][^\n]{{0,60}}\bstr(?:ing)?\b"
+        prose = ast.get_docstring(self.node, clean=False) or ""
+        told = rf"^[ \t]*(?::param\s+)?`*{parameter}`*\s*[:(][^\n]{{0,90}}(?:\bstr(?:ing)?\b|[`'\"]cuda)"
         return re.search(told, prose, re.MULTILINE) is not None
 
     def given(self, call: ast.Call, parameter: str) -> ast.expr | None:
@@ -586,12 +791,6 @@ def _may_mean(use: _Use, owners: list[ast.ClassDef | None]) -> bool:
             return plain and not statement.tensors.is_variable(node)
         case ast.Attribute(value=ast.Name(id="self" | "cls")):
             return method
-        case ast.Attribute(value=ast.Name() as owner):
-            return method or not statement.tensors.is_variable(owner)
-        case ast.Attribute(value=ast.Attribute()):
-            return True
-        case ast.Attribute():
-            return method
         case _:
             return True
 
@@ -603,6 +802,23 @@ def _is_own(statement: _Statement, call: ast.Call, signature: _Signature) -> boo
             return statement.class_around(call) is signature.owner is not None
         case _:
             return False
+
+
+# What leaves a function's arguments as they are.
+_PLAIN = re.compile(
+    r"(?:\w+\.)*(?:staticmethod|classmethod|property|cached_property|abstractmethod|override|overload|final|cache|"
+    r"lru_cache|wraps|contextmanager|no_grad|inference_mode|enable_grad|set_grad_enabled|compile|ignore|unused|export|"
+    r"script|script_if_tracing|script_method|disable|autocast|custom_fwd|custom_bwd|deprecated?\w*|profile|record_function|"
+    r"typechecked|beartype|jaxtyped|rank_zero_only|\w*docstrings?\w*|\w+\.(?:setter|getter|deleter))\Z"
+)
+
+
+def _is_wrapped(node: ast.AST) -> bool:
+    """Tell whether a decorator may call a function with what no caller shows: a command line's, a registry's."""
+    return any(
+        _PLAIN.match(ast.unparse(each.func if isinstance(each, ast.Call) else each)) is None
+        for each in getattr(node, "decorator_list", ())
+    )
 
 
 def _has_field(node: ast.ClassDef, attr: str) -> bool:
@@ -631,7 +847,10 @@ def _asks_about(statement: _Statement, node: ast.AST) -> bool:
     """Tell whether a class is asked about, annotated with or taken something from, and none is made of it."""
     below = node
     if isinstance(node, ast.Constant):
-        return True  # a class is spoken of by its name, and is not made by it
+        # A class is spoken of by its name, and is not made by it but from a table of names.
+        in_table = isinstance(next(statement.tree.ancestors(node), None), ast.Dict)
+        looked_up = "getattr(" in statement.source or "." in str(node.value)
+        return not (in_table and looked_up)
     for parent in statement.tree.ancestors(node):
         match parent:
             case ast.Attribute():

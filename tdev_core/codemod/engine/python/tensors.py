@@ -10,6 +10,7 @@ import ast
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from types import NoneType
 from typing import Literal
 
 from tdev_core.codemod.engine.api import ProgramTree
@@ -87,6 +88,10 @@ def _nothing(_: str) -> bool:
     return False
 
 
+def _real(_: str, __: str) -> bool:
+    return True
+
+
 @dataclass(frozen=True)
 class Known:
     """What other files say of devices."""
@@ -96,6 +101,8 @@ class Known:
 
     Or a function, ``function()``, gives nothing else, or what is called so keeps nothing else, ``*estimator.device``.
     """
+    inherits: Callable[[str, str], bool] = _real
+    """Whether a base class in another file keeps a real device in an attribute; what comes from outside does."""
     words: frozenset[str] = frozenset()
     """``Class.attribute`` of each class whose base, in whatever file, holds a word in it."""
     promised: frozenset[str] = frozenset()
@@ -109,7 +116,13 @@ class Known:
     def of(cls, tree: ProgramTree) -> Known:
         """Return what is known of a tree that has been surveyed."""
         told = tree.told_devices.__contains__
-        return cls(told, tree.word_devices, tree.give_devices, tree.device_constants, tree.modules)
+        return cls(
+            told,
+            words=tree.word_devices,
+            promised=tree.give_devices,
+            constants=tree.device_constants,
+            modules=tree.modules,
+        )
 
     def is_constant(self, name: str, imported_from: str) -> bool:
         """Tell whether an imported name is a constant of the tree; ``.`` for a relative import."""
@@ -117,6 +130,9 @@ class Known:
         return name in self.constants and (not top or top in self.modules)
 
 
+_NAMED_CLASS = re.compile(
+    r"(?:Optional\[)?[\"']?(?:\w+\.)*([A-Z]\w+)(?:\[\w+\])?[\"']?\]?(?: \| None)?"
+)
 # What is no word that anybody has to translate.
 _PLAIN = (None, "cpu", "meta")
 _MAKERS = frozenset(
@@ -142,6 +158,7 @@ class Tensors:
         self._tree = tree
         self._source = source
         self._known = known or Known()
+        self._bound_parts: dict[ast.AST, dict[str, list[ast.AST]]] = {}
         self._imported: dict[str, str] = {}
         for node in (*above, *tree.imports):
             if not isinstance(node, (ast.Import, ast.ImportFrom)):
@@ -168,11 +185,12 @@ class Tensors:
         """Tell whether a name is one of a function's own: a parameter, or what it assigns."""
         home = self._home(node)
         while home is not None:
-            if node.id in _parameters(home) or any(
-                self._binding(part, node.id, 0, False)
-                for part in _within(home)
+            plain = (
+                part
+                for part in self._bound_in(home).get(node.id, ())
                 if not isinstance(part, (ast.Import, ast.ImportFrom, *FUNCTIONS))
-            ):
+            )
+            if node.id in _parameters(home) or next(plain, None) is not None:
                 return True
             home = self._home(home)
         return False
@@ -344,14 +362,20 @@ class Tensors:
     def _has_real_device(self, owner: ast.expr, attr: str) -> bool:
         """Tell whether the ``device`` of an object is a real one: that of a tensor, a module or the like."""
         text = ast.unparse(owner)
-        if isinstance(owner, (ast.Subscript, ast.Call)):
-            return not is_of_settings(text)
+        if is_of_settings(text):
+            return False
+        if isinstance(owner, ast.Subscript):
+            return self.one(owner, _DEEP) or _of_tensors(owner.value)
+        if isinstance(owner, ast.Call):
+            return self.one(owner, _DEEP) or _of_tensors(owner.func)
         last = text.rpartition(".")[2]
         if TENSOR_WORD.search(last) or self.one(owner, _DEEP):
             return True
         if is_of_settings(last):
             return False
         if isinstance(owner, ast.Name):
+            if (named := self._class_of(owner)) and self._known.told(f"*{named}.{attr}"):
+                return True
             if self._asked_as_tensor(owner) or holds_tensors(self._around(owner), owner.id):
                 return True
             # `acc = self.trainer.accelerator`: what it is called where it comes from.
@@ -370,41 +394,115 @@ class Tensors:
             return True
         return self._known.told(f"*{last}.{attr}")
 
+    def _class_of(self, node: ast.Name) -> str:
+        """Return the class that a parameter is annotated with, ``sae: "SAE[Any]"``; nothing where it is no parameter."""
+        bindings = self._bindings(node, node.id)
+        home = bindings[0] if len(bindings) == 1 else None
+        if not isinstance(home, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            return ""
+        given = _parameters(home).get(node.id)
+        said = given.annotation if given is not None else None
+        text = ast.unparse(said).strip("'\"") if said is not None else ""
+        found = _NAMED_CLASS.fullmatch(text)
+        return found[1] if found is not None else ""
+
     def _around(self, node: ast.AST) -> str:
         home = self._home(node)
         return self._source if home is None else self._tree.source(home)
 
     def _is_real_name(self, node: ast.Name, name: str, deep: int) -> bool:
         """Answer for a variable by all that may give it its value."""
-        bindings = self._bindings(node, name)
-        if name in self._known.constants and all(
-            isinstance(part, ast.ImportFrom)
-            and self._known.is_constant(name, "." * part.level + (part.module or ""))
-            for part in bindings
-        ):
-            return True  # of this file, of which not all is here, or of another one
+        if self._was_asked_for_its_type(node):
+            return True
+        for parent in self._tree.ancestors(node):
+            if isinstance(parent, _COMPREHENSIONS):
+                if any(name in _names_of(loop.target) for loop in parent.generators):
+                    return False  # an item of something
+            elif isinstance(parent, FUNCTIONS):
+                break
+            elif isinstance(parent, ast.ClassDef) and self._bound_in(parent).get(name):
+                return False
+        if self._bound_from_within(name):
+            return False
+        home: ast.AST | None = self._home(node)
+        while home is not None and not self._binds(home, name):
+            home = self._home(home)
+        if home is None:
+            return self._is_real_at_the_margin(name, deep)
+        bindings = self._bound_in(home).get(name, [])
         if (since := self._last_plain(node, name)) is not None:
-            bindings = [
-                part
-                for part in bindings
-                if part is since or not (isinstance(part, FUNCTIONS) or _before(part, since))
-            ]
-        for part in bindings:
-            if isinstance(part, FUNCTIONS):
-                # Or it is the name of a function inside this one.
-                if name not in _parameters(part) or not self._is_real_parameter(part, name):
-                    return False
-                continue
-            if (
-                DEVICE_AND_DTYPE.match(self._tree.source(part))
-                if isinstance(part, ast.stmt)
-                else False
-            ):
-                continue
-            for each in self._given(part, name):
-                if each is None or not self.is_own_device(each, deep):
-                    return False
-        return bool(bindings)
+            bindings = [part for part in bindings if part is since or not _before(part, since)]
+        elif isinstance(home, FUNCTIONS) and name in _parameters(home):
+            if not self._is_real_parameter(home, name):
+                return False
+        return all(self._gives_real(part, name, deep) for part in bindings)
+
+    def _bound_in(self, home: ast.AST) -> dict[str, list[ast.AST]]:
+        """Return what binds each name of a function, a class or a module, but its parameters."""
+        found = self._bound_parts.get(home)
+        if found is None:
+            found = self._bound_parts[home] = {}
+            for part in _within(home):
+                for name in set(_bound_by(part)):
+                    found.setdefault(name, []).append(part)
+        return found
+
+    def _binds(self, home: ast.AST, name: str) -> bool:
+        given = _parameters(home) if isinstance(home, FUNCTIONS) else {}
+        return name in given or name in self._bound_in(home)
+
+    def _is_real_at_the_margin(self, name: str, deep: int) -> bool:
+        """Answer for a module's variable: of this file, of which not all need be here, or of another one."""
+        bindings = self._bound_in(self._tree.module).get(name, [])
+        imported = [part for part in bindings if isinstance(part, ast.ImportFrom)]
+        if name in self._known.constants:
+            if imported == bindings:
+                several = rf"^(?=[^=\n]*,)[^=\n]*(?<![\w.]){name}(?!\w)[^=\n]*=(?!=)"
+                here = rf"^{name}[ \t]*(?::[^=\n]*)?=(?!=)|^[ \t]*(?:from|import)\b[^\n]*\b{name}\b|^[ \t]+{name},?[ \t]*$"
+                return re.search(several, self._source, re.MULTILINE) is None and (
+                    re.search(here, self._source, re.MULTILINE) is not None
+                    if not imported
+                    else all(
+                        self._known.is_constant(name, "." * part.level + (part.module or ""))
+                        for part in imported
+                    )
+                )
+        return bool(bindings) and all(self._gives_real(part, name, deep) for part in bindings)
+
+    def _gives_real(self, part: ast.AST, name: str, deep: int) -> bool:
+        """Tell whether a statement that binds a name gives it a real device."""
+        if isinstance(part, ast.stmt) and DEVICE_AND_DTYPE.match(self._tree.source(part)):
+            return True
+        if isinstance(part, ast.NamedExpr):
+            return self.is_own_device(part.value, deep)
+        if isinstance(part, ast.AnnAssign):
+            return self._promises_a_device(part.annotation) or (
+                part.value is not None and self.is_own_device(part.value, deep)
+            )
+        return all(
+            each is not None and self.is_own_device(each, deep) for each in self._given(part, name)
+        )
+
+    def _was_asked_for_its_type(self, node: ast.Name) -> bool:
+        """Tell whether a statement that certainly runs before has asked a variable for ``.type``: no string has it."""
+        below: ast.AST = node
+        for parent in self._tree.ancestors(node):
+            if isinstance(below, ast.stmt):
+                block = self._tree.block(below)
+                for before in reversed(block[: block.index(below)] if below in block else []):
+                    if _asks_for_type(before, node.id):
+                        return True
+                    if any(
+                        isinstance(part, ast.Name)
+                        and part.id == node.id
+                        and not isinstance(part.ctx, ast.Load)
+                        for part in ast.walk(before)
+                    ):
+                        return False
+            if isinstance(parent, FUNCTIONS):
+                return False
+            below = parent
+        return False
 
     def _is_real_parameter(
         self, home: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, name: str
@@ -425,9 +523,9 @@ class Tensors:
         if function.returns is not None:
             return self._promises_a_device(function.returns)
         returned = [each for each in _within(function) if isinstance(each, ast.Return)]
-        return bool(returned) and all(
-            each.value is None or self.is_own_device(each.value) for each in returned
-        )
+        return any(
+            not isinstance(each.value, (ast.Constant, NoneType)) for each in returned
+        ) and all(each.value is None or self.is_own_device(each.value) for each in returned)
 
     def _promises_a_device(self, said: ast.expr) -> bool:
         """Tell whether an annotation is ``torch.device``, ``None`` aside."""
@@ -462,12 +560,16 @@ class Tensors:
         while inherits.name not in seen:
             seen.add(inherits.name)
             values = list(self._values_of(inherits, attr))
+            if any(isinstance(each, ast.expr) and _is_typed(each) for each in values):
+                return False
             if values:
                 return True in values or all(
                     isinstance(each, ast.expr) and self.is_own_device(each, deep) for each in values
                 )
             inherits = self._base_here(inherits) or inherits
-        return f"{owner.name}.{attr}" not in self._known.words
+        if f"{owner.name}.{attr}" in self._known.words or _OF_SETTINGS.search(owner.name):
+            return False
+        return all(self._known.inherits(_last_name(base), attr) for base in owner.bases)
 
     def _base_here(self, owner: ast.ClassDef) -> ast.ClassDef | None:
         """Return the first class of this tree that one inherits from."""
@@ -488,8 +590,11 @@ class Tensors:
                         elif isinstance(target, (ast.Tuple, ast.List)):
                             yield from (None for each in target.elts if _is_own(each, attr))
                 case ast.AnnAssign(target=target, annotation=said, value=value):
-                    if _is_own(target, attr) or isinstance(target, ast.Name) and target.id == attr:
+                    if _is_own(target, attr):
                         yield True if self._promises_a_device(said) else value
+                    elif isinstance(target, ast.Name) and target.id == attr:
+                        # A field, which whoever makes one may give something else.
+                        yield True if self._promises_a_device(said) else None
                 case ast.FunctionDef(name=name) if name == attr:
                     yield True if self.gives_device(part) else None
                 case _:
@@ -788,6 +893,87 @@ def _sizes(args: list[ast.expr]) -> bool:
     """Tell whether arguments are sizes, as ``x.view(-1, 3)`` is given: an array's ``view`` takes a type alone."""
     plain = [arg.operand if isinstance(arg, ast.UnaryOp) else arg for arg in args]
     return any(isinstance(arg, ast.Constant) and isinstance(arg.value, int) for arg in plain)
+
+
+_OF_SETTINGS = re.compile(r"(?:Conf|Config|Configs|Settings|Args|Arguments|Options)\Z")
+
+
+def _is_typed(node: ast.expr) -> bool:
+    """Tell whether an expression plainly is what was typed: ``args.device``."""
+    return isinstance(node, ast.Attribute) and is_of_settings(ast.unparse(node.value))
+
+
+def _last_name(node: ast.expr) -> str:
+    return ast.unparse(node).partition("[")[0].rpartition(".")[2]
+
+
+def _of_tensors(node: ast.expr) -> bool:
+    """Tell whether something is called as tensors are: ``outputs["x"]``, ``self.get_weights()``."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    last = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+    return TENSOR_WORD.search(last) is not None
+
+
+def _bound_by(part: ast.AST) -> Iterator[str]:
+    """Yield the names that a statement, a pattern or an expression binds in the function that it stands in."""
+    match part:
+        case ast.Assign(targets=targets) | ast.Delete(targets=targets):
+            for target in targets:
+                yield from _stored(target)
+        case (
+            ast.AnnAssign(target=target)
+            | ast.AugAssign(target=target)
+            | ast.NamedExpr(target=target)
+        ):
+            yield from _stored(target)
+        case ast.For(target=target) | ast.AsyncFor(target=target):
+            yield from _stored(target)
+        case ast.With(items=items) | ast.AsyncWith(items=items):
+            for item in items:
+                if item.optional_vars is not None:
+                    yield from _stored(item.optional_vars)
+        case ast.Import(names=names) | ast.ImportFrom(names=names):
+            yield from (alias.asname or alias.name.partition(".")[0] for alias in names)
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            yield name
+        case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)):
+            yield name
+        case ast.MatchStar(name=str(name)) | ast.MatchMapping(rest=str(name)):
+            yield name
+        case _ if isinstance(part, _COMPREHENSIONS):
+            # What is named inside is named around it.
+            for each in ast.walk(part):
+                if isinstance(each, ast.NamedExpr):
+                    yield from _stored(each.target)
+        case _:
+            pass
+
+
+def _stored(target: ast.expr) -> Iterator[str]:
+    for part in ast.walk(target):
+        if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load):
+            yield part.id
+
+
+def _asks_for_type(statement: ast.stmt, name: str) -> bool:
+    """Tell whether a plain statement, or the test of an ``if``, asks a variable for its type whatever comes."""
+    asked: ast.AST = statement.test if isinstance(statement, ast.If) else statement
+    if isinstance(asked, ast.stmt) and not isinstance(asked, (ast.Assign, ast.Expr)):
+        return False
+    parts = list(ast.walk(asked))
+    if any(isinstance(part, _MAY_NOT_RUN) for part in parts):
+        return False
+    return any(
+        isinstance(part, ast.Attribute)
+        and part.attr == "type"
+        and isinstance(part.value, ast.Name)
+        and part.value.id == name
+        for part in parts
+    )
+
+
+_MAY_NOT_RUN = (ast.BoolOp, ast.IfExp, ast.Lambda, ast.comprehension)
 
 
 def _is_own(target: ast.expr, attr: str) -> bool:

@@ -43,6 +43,7 @@ from tdev_core.codemod.engine.rules.tellings import (
     only_tells_of_cuda,
     why_it_pins,
 )
+from tdev_core.codemod.engine.rules.tensors import is_own_device
 from tdev_core.codemod.engine.rules.torchscript import left_to_script
 
 COMPARISON = rule(
@@ -184,8 +185,14 @@ def _predicate(file: File, node: cst.Comparison, operand: cst.BaseExpression, no
         file.find(COMPARISON, node, f"{text} may be what another runtime calls it; left as it is")
         file.questions.append(Question(node, not no, operand, COMPARISON))
         return
+    exact = not without_index(file, operand)
+    if exact and file.options.style != "accelerator" and is_own_device(file, operand):
+        text = short(file, operand)
+        said = f"{text} is a torch.device, which no string is equal to: compare its type"
+        file.find(COMPARISON, node, said)
+        return
     if not _among_others(file, node, operand):
-        _wrap(file, node, operand, no, exact=not without_index(file, operand))
+        _wrap(file, node, operand, no, exact=exact)
 
 
 def _among_others(file: File, node: cst.BaseExpression, operand: cst.BaseExpression) -> bool:
@@ -272,9 +279,25 @@ def _why_it_stays(file: File, node: cst.CSTNode, demanded: Demand | None) -> str
         return "stands beside a question about the build; left as it is"
     if only_tells_of_cuda(file, node) or gives_a_reason(file, node):
         return ONLY_TELLS
+    if _opens_a_bare_assertion(file, node):
+        return "what is asserted of CUDA is said elsewhere; left as it is"
     if guards_full_autocast(file, node):
         return "opens an autocast to float32, which torch has for CUDA alone; left as it is"
     return why_it_pins(file, node)
+
+
+def _opens_a_bare_assertion(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether all that a test opens is ``assert gpu, "…"``: what a table says of CUDA, it says of no other."""
+    choice = file.tree.parents[node]
+    if not isinstance(choice, cst.If) or choice.test is not node:
+        return False
+    lines = choice.body.body
+    (first, *rest) = (
+        lines[0].body
+        if len(lines) == 1 and isinstance(lines[0], cst.SimpleStatementLine)
+        else (None,)
+    )
+    return not rest and isinstance(first, cst.Assert) and isinstance(first.test, cst.Name)
 
 
 def beside_a_comparison_that_stays(file: File, node: cst.CSTNode) -> bool:

@@ -51,7 +51,9 @@ DEMAND = rule(
     and the program's own words say more than what fails of it.
 
     A test that is skipped, and a function that returns another answer, choose: they ask
-    `tdev.cuda.is_available()`, which is false on the CPU.
+    `tdev.cuda.is_available()`, which is false on the CPU. So does a test that a flag does not fit the machine
+    (`if use_cuda and not torch.cuda.is_available(): raise`): without the flag the program runs on the CPU, and
+    the error says so. A demand for a number of CUDA's devices (`if torch.cuda.device_count() < n: raise`) stays.
 
     A count that something is divided by, or that says how many processes are started
     (`rank % torch.cuda.device_count()`, `mp.spawn(main, nprocs=torch.cuda.device_count())`), takes
@@ -114,6 +116,8 @@ def demand(file: File, node: cst.CSTNode, *, negated: bool = False) -> Demand | 
         return Demand("kept", found.skips, f"is asked by {found.owner}, which is CUDA's")
     if reached == "cuda":
         return Demand("kept", found.skips, "guards code that only CUDA can run")
+    if found.counts and not file.options.program:
+        return Demand("kept", found.skips, "demands a number of CUDA's devices")
     if not file.options.program:
         if _KERNELS_SAID.search(found.words):
             return Demand("kept", found.skips, "says that it guards kernels for CUDA")
@@ -293,6 +297,8 @@ class _Found:
     owner: str
     """The class around the question, or nothing."""
     home: ast.FunctionDef | ast.AsyncFunctionDef | None
+    counts: bool
+    """Whether what is guarded begins with a demand for a number of CUDA's devices."""
 
 
 class _Guard:
@@ -301,6 +307,7 @@ class _Guard:
     def __init__(self, file: File, asked: ast.AST, yes: bool) -> None:
         assert file.python is not None
         self._tree = file.python
+        self._runs = file.options.program
         self._asked = asked
         self._yes = yes
 
@@ -351,11 +358,43 @@ class _Guard:
         words = "\n".join(map(ast.unparse, arm))
         if ends is None or ends == "return" and not self._gives_up(choice, words):
             return None
+        # A program that was started to run goes on whatever its flags are.
+        asks = not isinstance(self._asked, ast.Compare) and not self._runs
+        if ends == "error" and asks and not yes and _is_of_a_flag(choice.test):
+            return None
         if yes:
             if any("device_count(" in ast.unparse(each) for each in choice.body):
                 return None  # how many there are answers it, too, and none are no error then
+            if not self._runs and self._is_a_way_of_several(choice):
+                return None
             return self._made(choice, choice.body, words, ends == "skip")
         return self._after(choice, words, ends == "skip", choice.orelse)
+
+    def _is_a_way_of_several(self, choice: ast.If) -> bool:
+        """Tell whether a flag leads here, and to the CPU where it is not set: ``if use_cuda: … else: device = "cpu"``.
+
+        Such a program needs no CUDA; it tells that the flag does not fit the machine.
+        """
+        around = next(self._tree.ancestors(choice), None)
+        return (
+            isinstance(around, ast.If)
+            and isinstance(around.test, (ast.Name, ast.Attribute))
+            and choice in around.body
+            and any(
+                isinstance(part, ast.Constant) and part.value == "cpu"
+                for other in around.orelse
+                for part in ast.walk(other)
+            )
+        )
+
+    def _counts_next(self, guarded: list[ast.stmt]) -> bool:
+        """Tell whether what follows demands a number of CUDA's devices: ``if device_count() < n: raise …``."""
+        return (
+            bool(guarded)
+            and isinstance(guarded[0], ast.If)
+            and _NUMBER.search(ast.unparse(guarded[0].test)) is not None
+            and _ends(guarded[0].body) == "error"
+        )
 
     def _gives_up(self, choice: ast.If, words: str) -> bool:
         """Tell whether a bare ``return`` is the end of the program: it says why, where that starts."""
@@ -406,9 +445,31 @@ class _Guard:
             words = f"{words}\n{home.name}\n{ast.get_docstring(home) or ''}"
         classes = (p for p in self._tree.ancestors(node) if isinstance(p, ast.ClassDef))
         owner = next((c.name for c in classes), "")
-        return _Found(guarded, words, skips, start, owner, home)
+        counts = self._counts_next(guarded)
+        return _Found(guarded, words, skips, start, owner, home, counts)
 
 
+_NUMBER = re.compile(r"\bdevice_count\(\) < (?!\d)|(?<!\d) > (?:\w+\.)+device_count\(\)")
+
+
+def _is_of_a_flag(test: ast.expr) -> bool:
+    """Tell whether a test tells that a flag does not fit the machine: ``if use_cuda and not torch.cuda.is_available():``.
+
+    Where it is not set the program runs without CUDA, so that it demands none.
+    """
+    return (
+        isinstance(test, ast.BoolOp)
+        and isinstance(test.op, ast.And)
+        and any(
+            isinstance(each, (ast.Name, ast.Attribute)) and _FLAG.search(ast.unparse(each))
+            for each in test.values
+        )
+    )
+
+
+_FLAG = re.compile(
+    r"(?:^|[._])(?:cuda|gpu)s?\Z|(?:use|enable|with)_(?:cuda|gpu)s?\Z", re.IGNORECASE
+)
 _CALLBACK = re.compile(r"(?:fn|func|function|callback|callable_?)\Z")
 
 

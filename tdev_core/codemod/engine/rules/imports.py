@@ -276,13 +276,17 @@ def _stands_elsewhere(file: File, name: str, within: Span) -> bool:
 
 def _is_prose(file: File, at: int) -> bool:
     """Tell whether a word stands in a docstring without examples, or in a text of several words that is no Python."""
-    text = next((t for low, high, t in file.texts if low <= at < high), None)
-    if text is None or ">>>" in text:
+    texts = [t for low, high, t in file.texts if low <= at < high and "torch" in t]
+    return bool(texts) and all(map(_is_no_code, texts))
+
+
+def _is_no_code(text: str) -> bool:
+    if ">>>" in text or "import torch" in text:
         return False
     try:
         ast.parse(text.strip())
     except (SyntaxError, ValueError):
-        return len(text.split()) > 2
+        return len(text.split()) > 3
     return False
 
 

@@ -46,6 +46,7 @@ from tdev_core.codemod.engine.rules.requests import (
     beside_a_request,
     compared_with_the_word,
 )
+from tdev_core.codemod.engine.rules.speaks_of_others import said_of_others
 from tdev_core.codemod.engine.rules.tellings import (
     CHOOSES_A_WORD,
     asks_to_copy_unwaited,
@@ -179,6 +180,11 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
     if name in ASKED:
         if found.node in chosen:
             kept_question(file, found, ARMS, chosen[found.node], "note")
+            only_cudas_arm(file, found.node)
+            return
+        if said_of_others(file, found.node):
+            said = f"the comment above {name} speaks of other accelerators; {LEFT}"
+            kept_question(file, found, ARMS, said, "note")
             only_cudas_arm(file, found.node)
             return
         if is_told_as_cudas(file, found.node):

@@ -1,9 +1,4 @@
-"""Tells whether an expression is a tensor, from what its function and its class say in the whole text.
-
-A layer's parameter, the result of a torch function or of a tensor's method, an item of a list of tensors,
-an annotated name. Asked about ``x.is_cuda`` alone: the statement that says what ``x`` is need not be in the
-engine's tree, so Python's own is read, and only for files that ask.
-"""
+"""Asks Python's tree of the whole text what a statement that the engine's tree need not have says of a tensor or a device."""
 
 from __future__ import annotations
 
@@ -30,4 +25,7 @@ def is_own_device(file: File, node: cst.BaseExpression) -> bool:
     asked = tree.at(file.tree.outer_span(node)) if tree is not None else None
     if tree is None or not isinstance(asked, ast.expr):
         return False
-    return Tensors(tree, file.tree.source, file.flow.known).is_own_device(asked)
+    try:
+        return Tensors(tree, file.tree.source, file.flow.known).is_own_device(asked)
+    except RecursionError:
+        return False

@@ -252,6 +252,9 @@ def shows_real_devices(source: str, known: Known) -> bool:
                 for key, value in zip(node.keys, node.values, strict=True)
                 if isinstance(key, ast.Constant) and _DEVICES.match(str(key.value))
             ]
-        if not all(each is not None and tensors.is_own_device(each) for each in given):
+        try:
+            if not all(each is not None and tensors.is_own_device(each) for each in given):
+                return False
+        except RecursionError:
             return False
     return True
