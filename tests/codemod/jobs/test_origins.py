@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tdev_core.run.rewriting import rewritten_tree
 from tests.codemod.conftest import Ran
 
 REAL = "tdev_core.codemod.engine"
@@ -349,3 +350,14 @@ def test_an_expression_that_is_nested_too_deeply(place: Path, codemod: Callable[
     )
     files = {"pkg/__init__.py": "", "pkg/ops.py": OPS, "pkg/shown.py": SHOWN, "pkg/deep.py": deep}
     assert "pkg/ops.py" in _rewritten(place, codemod, files)
+
+
+@pytest.mark.parametrize(("name", "told"), [("make", False), ("_make", True)])
+def test_a_module_of_a_program_does_not_show_who_else_calls_it(name: str, told: bool) -> None:
+    """What is run has no tree: a function that only its own file calls is known by its name alone."""
+    source = (
+        f"import torch\n\n\ndef {name}(n, device):\n    return torch.zeros(n, device=device)\n\n\n"
+        f"def like(x):\n    return {name}(x.shape, x.device)\n"
+    )
+    tree, _, _ = rewritten_tree(source.encode(), "case.py")
+    assert (tree is None) is told
