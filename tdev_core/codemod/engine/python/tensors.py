@@ -18,6 +18,7 @@ from tdev_core.codemod.engine.python.tree import PythonTree
 from tdev_core.codemod.engine.vocabulary import (
     DEVICE_AND_DTYPE,
     DEVICE_NAME,
+    SETTINGS,
     TENSOR_WORD,
     computed_with,
     holds_tensors,
@@ -362,17 +363,14 @@ class Tensors:
     def _has_real_device(self, owner: ast.expr, attr: str) -> bool:
         """Tell whether the ``device`` of an object is a real one: that of a tensor, a module or the like."""
         text = ast.unparse(owner)
-        if is_of_settings(text):
+        if isinstance(owner, (ast.Subscript, ast.Call)):
+            inner = owner.value if isinstance(owner, ast.Subscript) else owner.func
+            return not is_of_settings(text) and (self.one(owner, _DEEP) or _of_tensors(inner))
+        if any(_SETTINGS.fullmatch(part) for part in text.split(".")):
             return False
-        if isinstance(owner, ast.Subscript):
-            return self.one(owner, _DEEP) or _of_tensors(owner.value)
-        if isinstance(owner, ast.Call):
-            return self.one(owner, _DEEP) or _of_tensors(owner.func)
         last = text.rpartition(".")[2]
         if TENSOR_WORD.search(last) or self.one(owner, _DEEP):
             return True
-        if is_of_settings(last):
-            return False
         if isinstance(owner, ast.Name):
             if (named := self._class_of(owner)) and self._known.told(f"*{named}.{attr}"):
                 return True
@@ -895,6 +893,7 @@ def _sizes(args: list[ast.expr]) -> bool:
     return any(isinstance(arg, ast.Constant) and isinstance(arg.value, int) for arg in plain)
 
 
+_SETTINGS = re.compile(rf"(?:\w+_)?(?:{SETTINGS})", re.IGNORECASE)
 _OF_SETTINGS = re.compile(r"(?:Conf|Config|Configs|Settings|Args|Arguments|Options)\Z")
 
 
