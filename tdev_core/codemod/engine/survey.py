@@ -65,14 +65,15 @@ _MAKES_KERNELS = (
     b"@cuda.jit",
     b"load_inline(",
     b"CUDAExtension(",
-    b"import _C",
     b"._C import",
     b'.cu"',
     b".cu'",
     b'.cuh"',
     b".cuh'",
 )
-_CALLS_KERNELS = re.compile(rb"torch\.ops\.(?:_C\w*|\w*kernels?\w*|\w*cuda\w*)\.")
+_CALLS_KERNELS = re.compile(
+    rb"torch\.ops\.(?:_C\w*|\w*kernels?\w*|\w*cuda\w*)\.|\bimport _C\b"
+)
 _IMPORTS_KERNELS = re.compile(
     rf"\n(?:import|from)[ \t]+(?:{OF_KERNELS}|\w+_cuda|numba[ \t]+import[ \t]+[^\n]*\bcuda)\b".encode()
 )

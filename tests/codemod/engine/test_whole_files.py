@@ -237,3 +237,23 @@ def test_what_may_be_an_object_that_moves_by_cuda_alone_stays(methods: str, stay
     assert ("batch.cuda()" in done.code) is stays
     assert any("a Batch of this tree" in one.message for one in done.findings) is stays
     assert "torch.ones(2).to(torch.accelerator.current_accelerator())" in done.code
+
+
+@pytest.mark.parametrize("line, stays", [("from . import _C", True), ("from .base import _Continual", False)])
+def test_a_name_that_begins_like_an_extension_makes_no_package_of_kernels(
+    line: str, stays: bool
+) -> None:
+    seen = Survey()
+    for name in "abcd":
+        text = f"import torch.cuda\n{line}\n".encode()
+        seen.see(PurePath(f"/src/top/room/{name}.py"), text, "top")
+    assert ("top.room" in seen.tree().kernel_rooms) is stays
+
+
+@pytest.mark.parametrize(
+    "call, stays",
+    [('kernel["name"](x)', False), ('kernel[f"{n}_fn"](x)', False), ("kernel[grid](x)", True)],
+)
+def test_a_function_of_a_table_is_no_launch(call: str, stays: bool) -> None:
+    code = f'import torch\n\n\ndef run(kernel, grid, n):\n    x = torch.ones(2, device="cuda")\n    return {call}\n'
+    assert (rewrite(code, NAMES, Options()).code == code) is stays

@@ -21,14 +21,15 @@ _PACKAGE = re.compile(rf"(?:{GUARDED}|cucim|cudf|cuml)(?:\.|\Z)")
 # NVIDIA's bindings of CUDA itself: what calls them has nothing to call elsewhere.
 _BINDINGS = re.compile(r"cuda(?:\.|\Z)")
 # A call that imports what its first argument names: `cp, has_cp = optional_import("cupy")`.
+_BUILT = r"\w[\w.]*\._C|_ext"
 _ON_DEMAND = re.compile(
-    rf"[\w.]+\(\s*[\"']((?:{GUARDED}|cucim|cudf|cuml)(?:\.[\w.]+)?|\w[\w.]*\._C)[\"']"
+    rf"[\w.]+\(\s*[\"']((?:{GUARDED}|cucim|cudf|cuml)(?:\.[\w.]+)?|{_BUILT})[\"']"
 )
 _LOADED_ON_DEMAND = re.compile(
     rf"^[ \t]*\(?([\w, \t]+?)\)?[ \t]*=[ \t]*{_ON_DEMAND.pattern}", re.MULTILINE
 )
 # What each of those holds, looked for first: that takes a hundredth of the time.
-_NAMED_ON_DEMAND = re.compile(rf"[\"'](?:(?:{GUARDED}|cucim|cudf|cuml)\b|\w[\w.]*\._C[\"'])")
+_NAMED_ON_DEMAND = re.compile(rf"[\"'](?:(?:{GUARDED}|cucim|cudf|cuml)\b|(?:{_BUILT})[\"'])")
 _EXTENSION = re.compile(r"_C\Z|\w+_cuda\Z")
 _PLAIN_EXTENSION = re.compile(r"(?:fused_\w+|\w+_cuda)\Z")
 _KERNELS = re.compile(r"(?:\w+_)?kernels?\Z")
@@ -138,7 +139,7 @@ class Cudas:
                 if of.partition(".")[0] not in self._answered:
                     each = {name.strip() for name in names.split(",")} - {"_", ""}
                     home.cudas |= each
-                    self._compiled |= each if of.endswith("._C") else set()
+                    self._compiled |= each if of.endswith(("._C", "_ext")) else set()
         self._spread()
 
     def _imports_some(self) -> bool:

@@ -168,15 +168,19 @@ def _top_module(node: cst.CSTNode) -> str:
     return ""
 
 
-def first_torch_import(file: File, piece: int | None = None) -> cst.CSTNode | None:
-    """Return the first import of torch: in the file, or in one piece of it."""
+def first_torch_import(
+    file: File, piece: int | None = None, scope: Scope | None = None
+) -> cst.CSTNode | None:
+    """Return the first import of torch that is carried out: in the file, in one piece of it, or in one scope."""
     found = [
         node
         for node in file.tree.of(cst.Import, cst.ImportFrom)
         if (piece is None or file.piece(node) == piece)
         and any(
-            (b.target or "").split(".")[0] == "torch" and b.statement is node
-            for bs in file.scopes.top.bindings.values()
+            (b.target or "").split(".")[0] == "torch"
+            and b.statement is node
+            and not file.for_checkers_only(b)
+            for bs in (scope or file.scopes.top).bindings.values()
             for b in bs
         )
     ]

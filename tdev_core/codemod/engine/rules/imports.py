@@ -316,6 +316,10 @@ def _shims(file: File) -> None:
         return
     if not (file.shims or file.given) or _imports_tdev(file):
         return
+    if anchor is None and file.shims and (lazy := _lazy_imports(file)):
+        for each in lazy:
+            insert(file, file.tree.statement(each), each, COMMENT)
+        return
     if anchor is None:
         if file.given and _SCRIPT.search(file.tree.source):
             if not _takes_it_from_the_tree(file) and not _is_of_the_library_alone(file):
@@ -330,6 +334,16 @@ def _shims(file: File) -> None:
         _alias(file, torch)
     else:
         insert(file, file.tree.statement(anchor), anchor, COMMENT)
+
+
+def _lazy_imports(file: File) -> list[cst.CSTNode]:
+    """Return the imports of torch in the functions that move something; or the first in any, where those have none."""
+    functions = {id(b.scope): b.scope for b in every_binding(file) if b.scope.parent is not None}
+    imports = {key: first_torch_import(file, scope=scope) for key, scope in functions.items()}
+    own = {id(file.scopes.of(node)): node for node in file.shims}
+    found = [node for key, node in imports.items() if node is not None and key in own]
+    others = [node for node in imports.values() if node is not None]
+    return found or sorted(others, key=lambda node: file.tree.span(node)[0])[:1]
 
 
 def _moves_before(file: File, anchor: cst.CSTNode) -> bool:

@@ -124,13 +124,17 @@ def requested_devices(file: File, home: cst.FunctionDef | None) -> set[str]:
 
 
 def asks_for_a_requested_device(file: File, question: cst.CSTNode) -> bool:
-    """Tell whether a question decides about such a device."""
+    """Tell whether a question decides about such a device, or chooses the word that it is made of."""
     home = next((p for p in file.tree.ancestors(question) if isinstance(p, cst.FunctionDef)), None)
     names = requested_devices(file, home)
     for parent in file.tree.ancestors(question) if names else ():
+        if isinstance(parent, cst.Assign) and home is not None and len(parent.targets) == 1:
+            word = re.escape(file.tree.text(parent.targets[0].target))
+            made = rf"(?<![\w.])(?:{'|'.join(map(re.escape, names))})\s*=\s*(?:\w+\.)?device\(\s*{word}\s*\)"
+            return re.search(made, file.tree.text(home)) is not None
         if isinstance(parent, cst.BooleanOperation):
             return not names.isdisjoint(_REQUESTED.findall(file.tree.text(parent)))
-        if not isinstance(parent, (cst.UnaryOperation, cst.Call)):
+        if not isinstance(parent, (cst.UnaryOperation, cst.Call, cst.IfExp)):
             return False
     return False
 

@@ -33,7 +33,24 @@ def asks_about_others(file: File, operand: cst.BaseExpression, *, lists: bool = 
         return re.search(asked, text) is not None
     if re.search(asked, text) is not None or _OTHER_CLASSES.search(text) is not None:
         return True
-    return is_listed(file, operand)
+    return is_listed(file, operand) or _is_chosen_for_others(file, base, home)
+
+
+_OTHER_WORD = re.compile(rf"[\"'](?:{NAMES})\b")
+
+
+def _is_chosen_for_others(file: File, base: str, home: cst.FunctionDef) -> bool:
+    """Tell whether the function itself makes the device another accelerator's: ``… else "mps" if … else "cpu"``.
+
+    What then asks for CUDA has left that one out.
+    """
+    return any(
+        file.tree.text(node.targets[0].target) == base
+        and _OTHER_WORD.search(value := file.tree.text(node.value)) is not None
+        and "cuda" in value
+        and enclosing_function(file, node) is home
+        for node in file.tree.of(cst.Assign)
+    )
 
 
 def is_listed(file: File, operand: cst.BaseExpression) -> bool:
@@ -66,15 +83,20 @@ _OTHER_NAMES = re.compile(
     r"\b(?:MPS|XPU|NPU|HPU|MLU|TPU|Apple|Gaudi|Ascend|cupy|CuPy|cucim|cuCIM)\b"
 )
 
+_WHAT_THEY_DO = re.compile(rf"\bother (?:devices|accelerators|backends)\b[^.]{{,40}}{_OTHER_NAMES.pattern}")
+
 
 def measured_for_others(file: File, node: cst.CSTNode) -> bool:
     """Tell whether a text of the function says what was measured on another accelerator, or against CUDA's packages.
 
-    A choice between engines by speed is none to be made for a device that nobody tried.
+    Or what happens there: ``On other devices (CPU, MPS) the backbone stays in float32``. A choice between engines by
+    speed is none to be made for a device that nobody tried.
     """
     home = enclosing_function(file, node)
     return home is not None and any(
-        _MEASURED.search(found.group()) and _OTHER_NAMES.search(found.group())
+        _MEASURED.search(found.group())
+        and _OTHER_NAMES.search(found.group())
+        or _WHAT_THEY_DO.search(found.group())
         for found in _TEXT.finditer(file.tree.text(home))
     )
 
