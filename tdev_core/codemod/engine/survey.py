@@ -19,7 +19,7 @@ from tdev_core.codemod.engine.vocabulary import SETTINGS, give_devices, without_
 from tdev_core.ecosystem.package_table import packages
 
 _GIVES_TORCH = re.compile(
-    rb"from[ \t]+([.\w]+)[ \t]+import[ \t]*(?:\([^)]*?|[\w, \t]*?)\btorch[ \t]*(?:[,)\r\n#]|\Z)"
+    rb"from[ \t]+([.\w]+)[ \t]+import[ \t]*(?:\*|(?:\([^)]*?|[\w, \t]*?)\btorch[ \t]*(?:[,)\r\n#]|\Z))"
 )
 # What a package's own function is taken from that is not the package.
 _TAKES = re.compile(
@@ -71,9 +71,7 @@ _MAKES_KERNELS = (
     b'.cuh"',
     b".cuh'",
 )
-_CALLS_KERNELS = re.compile(
-    rb"torch\.ops\.(?:_C\w*|\w*kernels?\w*|\w*cuda\w*)\.|\bimport _C\b"
-)
+_CALLS_KERNELS = re.compile(rb"torch\.ops\.(?:_C\w*|\w*kernels?\w*|\w*cuda\w*)\.|\bimport _C\b")
 _IMPORTS_KERNELS = re.compile(
     rf"\n(?:import|from)[ \t]+(?:{OF_KERNELS}|\w+_cuda|numba[ \t]+import[ \t]+[^\n]*\bcuda)\b".encode()
 )
@@ -191,7 +189,7 @@ class Survey:
             self._on_path.add(path.parent)
         own = path.parent if path.stem == "__init__" else path
         self._inside.setdefault(own.parent, set()).add(own.stem)
-        if _MAY_GIVE_TORCH.search(raw):
+        if b"import *" in raw or _MAY_GIVE_TORCH.search(raw):
             for found in _GIVES_TORCH.finditer(raw):
                 source = found[1].decode("ascii", "ignore").rstrip(".")
                 if source and not source.startswith("torch"):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
+
 import pytest
 
-from tdev_core.codemod.engine import Names, Options, rewrite
+from tdev_core.codemod.engine import Names, Options, Survey, rewrite
 
 MAIN = """
 
@@ -47,3 +49,24 @@ def test_before_relative_imports() -> None:
     source = 'from .models import build\n\n\ndef fast(device):\n    return device.type == "cuda"\n'
     code = rewrite(source, Names.load(), Options(), filename="/src/lab/choice.py").code
     assert code.startswith("import tdev\n\nfrom .models import build\n\n\ndef fast")
+
+
+@pytest.mark.parametrize(
+    ("other", "stays"),
+    [
+        ("from .base import *\n", True),
+        ("from pkg.base import *\n", True),
+        ("from .base import torch\n", True),
+        ("from .base import free\n", False),
+        ("from .names import *\n", False),
+    ],
+)
+def test_torch_stays_where_another_module_takes_it_from_here(other: str, stays: bool) -> None:
+    code = "import torch\n\n\ndef free():\n    torch.cuda.empty_cache()\n"
+    seen = Survey()
+    seen.see(PurePath("/src/pkg/base.py"), code.encode(), "pkg")
+    seen.see(PurePath("/src/pkg/other.py"), other.encode(), "pkg")
+    options = Options(tree=seen.tree())
+    changed = rewrite(code, Names.load(), options, filename="/src/pkg/base.py").code
+    assert "import tdev\n" in changed
+    assert ("import torch\n" in changed) is stays

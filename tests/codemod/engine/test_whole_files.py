@@ -239,7 +239,9 @@ def test_what_may_be_an_object_that_moves_by_cuda_alone_stays(methods: str, stay
     assert "torch.ones(2).to(torch.accelerator.current_accelerator())" in done.code
 
 
-@pytest.mark.parametrize("line, stays", [("from . import _C", True), ("from .base import _Continual", False)])
+@pytest.mark.parametrize(
+    "line, stays", [("from . import _C", True), ("from .base import _Continual", False)]
+)
 def test_a_name_that_begins_like_an_extension_makes_no_package_of_kernels(
     line: str, stays: bool
 ) -> None:

@@ -142,6 +142,9 @@ _MAKERS = frozenset(
         "tdev.device",
         "torch.get_default_device",
         "torch.accelerator.current_accelerator",
+        # Other libraries' answers, which are words of the devices that torch itself has here.
+        "mmengine.device.get_device",
+        "sentence_transformers.util.get_device_name",
     }
 )
 

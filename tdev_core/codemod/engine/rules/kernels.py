@@ -11,6 +11,7 @@ import libcst as cst
 from tdev_core.codemod.engine.analysis.nodes import dotted, string_value
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules._make import rule
+from tdev_core.codemod.engine.rules.import_places import every_binding
 from tdev_core.codemod.engine.rules.replacements import replacements
 from tdev_core.codemod.engine.rules.stand_ins import is_answered
 from tdev_core.ecosystem.package_table import Package, of_module
@@ -82,7 +83,8 @@ STAR = rule(
     "`from torch import *`",
     "warning",
     """
-    Which names come from torch cannot be seen. Import the names, and run the codemod again.
+    Which names come from torch cannot be seen. Import the names, and run the codemod again. So it is where
+    `torch` itself comes by the star import of another module: import it by its name.
     Star imports of modules in which everything is device-dependent
     (`from torch.cuda.amp import *`) are re-pointed by the rule `import`.
     """,
@@ -139,9 +141,27 @@ def _imports(file: File) -> None:
         if not is_answered(file, node):
             _import(file, node, package)
     for node in file.tree.of(cst.ImportFrom):
-        if isinstance(node.names, cst.ImportStar) and not node.relative and not file.kept(node):
-            if node.module is not None and dotted(node.module) == "torch":
-                file.find(STAR, node, "names of torch that cannot be seen")
+        if not isinstance(node.names, cst.ImportStar) or file.kept(node):
+            continue
+        module = dotted(node.module) if node.module is not None else None
+        if module == "torch" and not node.relative:
+            file.find(STAR, node, "names of torch that cannot be seen")
+        elif not (module or "").startswith("torch.") and _takes_torch(file):
+            file.find(STAR, node, _BRINGS_TORCH)
+            break
+
+
+_BRINGS_TORCH = (
+    "torch comes by this import; write `import torch` beside it, and run the codemod again"
+)
+_ASKS_TORCH = re.compile(r"(?<![\w.])torch\.(?:cuda\b|device\([ \t]*f?[\"']cuda)")
+
+
+def _takes_torch(file: File) -> bool:
+    """Tell whether a file asks torch for CUDA that it does not import by that name."""
+    if file.pieces or file.in_code(_ASKS_TORCH, "torch.") is None:
+        return False
+    return not any(binding.name == "torch" for binding in every_binding(file))
 
 
 def imported_packages(file: File) -> Iterator[tuple[cst.Import | cst.ImportFrom, Package]]:

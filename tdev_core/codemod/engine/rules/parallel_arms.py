@@ -99,7 +99,11 @@ def functions_of_others(file: File) -> None:
             asked -= _AVAILABILITY
         for other in NAMES.split("|"):
             twin = named.get((around, name.replace("cuda", other)))
-            beside = _OF_TORCH.findall(file.tree.text(twin)) if twin is not None else []
+            # `torch.backends.mps.is_available` is what `torch.cuda.is_available` is to CUDA.
+            does = (
+                file.tree.text(twin).replace(".backends.mps.", ".mps.") if twin is not None else ""
+            )
+            beside = _OF_TORCH.findall(does)
             if twin is not None and asked & {what for owner, what in beside if owner == other}:
                 file.untouched.append(file.tree.span(home))
                 said = (

@@ -83,7 +83,9 @@ _OTHER_NAMES = re.compile(
     r"\b(?:MPS|XPU|NPU|HPU|MLU|TPU|Apple|Gaudi|Ascend|cupy|CuPy|cucim|cuCIM)\b"
 )
 
-_WHAT_THEY_DO = re.compile(rf"\bother (?:devices|accelerators|backends)\b[^.]{{,40}}{_OTHER_NAMES.pattern}")
+_WHAT_THEY_DO = re.compile(
+    rf"\bother (?:devices|accelerators|backends)\b[^.]{{,40}}{_OTHER_NAMES.pattern}"
+)
 
 
 def measured_for_others(file: File, node: cst.CSTNode) -> bool:

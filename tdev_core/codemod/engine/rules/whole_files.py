@@ -359,7 +359,9 @@ _JITTED = re.compile(
     r"^@triton\.jit\b[^\n]*\n(?:[@#][^\n]*\n|[ \t)][^\n]*\n)*def[ \t]+(\w+)", re.MULTILINE
 )
 # Of Triton's or CuPy's, and of a module of compiled kernels that takes addresses.
-LAUNCH = re.compile(r"\b\w*kernel\w*\[(?!\s*[fF]?[\"'])[^\]\n]+\]\(|\bc_void_p\([\w.]+\.data_ptr\(\)")
+LAUNCH = re.compile(
+    r"\b\w*kernel\w*\[(?!\s*[fF]?[\"'])[^\]\n]+\]\(|\bc_void_p\([\w.]+\.data_ptr\(\)"
+)
 
 
 _DEF = re.compile(r"def\s+")

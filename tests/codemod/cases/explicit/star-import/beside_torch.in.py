@@ -1,0 +1,4 @@
+import torch
+from .base import *
+
+torch.cuda.empty_cache()

@@ -1,0 +1,4 @@
+import tdev
+from .base import *
+
+tdev.cuda.empty_cache()
