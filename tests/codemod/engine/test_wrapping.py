@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tdev_core.codemod.engine.rules.accelerator.wrapping import wrapped
 
 
@@ -12,3 +14,39 @@ def test_what_is_called_on_a_result_stays_on_its_line() -> None:
         "        current_tokens, lengths=[longest]",
         "    ).to(device)",
     ]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (
+            'self.device = device or ("first_of_them" if is_available() else "cpu")',
+            [
+                "self.device = device or (",
+                '    "first_of_them" if is_available() else "cpu"',
+                ")",
+            ],
+        ),
+        (
+            "if self.compiled and isinstance(the_device, (torch.device, str)):",
+            ["if self.compiled and isinstance(", "    the_device, (torch.device, str)", "):"],
+        ),
+        (
+            "kind = device or name or compute_it(first_device, second_device)",
+            [
+                "kind = (",
+                "    device",
+                "    or name",
+                "    or compute_it(first_device, second_device)",
+                ")",
+            ],
+        ),
+        (
+            "kind = device or compute_it(first_device, second_device).type",
+            ["kind = (", "    device or compute_it(first_device, second_device).type", ")"],
+        ),
+    ],
+)
+def test_one_operator_needs_no_brackets_of_its_own(line: str, expected: list[str]) -> None:
+    """As Black and Ruff have it, where what follows the operator ends with brackets."""
+    assert wrapped(line, 60) == expected

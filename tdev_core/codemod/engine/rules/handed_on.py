@@ -32,7 +32,8 @@ FOREIGN = rule(
     A variable that holds the answer to the question for CUDA (`device = "cuda" if
     torch.cuda.is_available() else "cpu"`) and is handed to such a library, or to any other package that
     is not part of the program, gets the device there: with the question alone answered for the device
-    in use, the library would be told of CUDA where it was told of the CPU.
+    in use, the library would be told of CUDA where it was told of the CPU. What is given as a `device_map`
+    goes to accelerate, whatever it is given to.
     """,
 )
 
@@ -94,7 +95,9 @@ def _chosen(file: File, call: cst.Call, node: cst.Arg) -> None:
         return
     if node.keyword is not None and not _DEVICE_KEYWORD.search(node.keyword.value):
         return
-    if not _is_foreign(file, call.func):
+    # A map of devices is read by accelerate, whoever hands it on to there.
+    mapped = node.keyword is not None and node.keyword.value == "device_map"
+    if not (mapped or _is_foreign(file, call.func)):
         return
     if isinstance(value, cst.Name):
         bindings = file.scopes.of(value).lookup(value.value)

@@ -133,6 +133,8 @@ def _ways(text: str, inside: bool) -> Iterator[list[tuple[int, str, bool]]]:
         rest = {word for at, word in flat if at >= head.end()}
         several = "," in rest
         joined = "," not in rest and rest & (_OPERATORS | {"if", "and", "or"})
+        if joined and "if" not in rest and "lambda" not in rest:
+            yield from _in_the_last_brackets(text, tail, [f for f in flat if f[0] >= head.end()])
         if "lambda" not in rest and (several or joined):
             yield [(0, text[: head.end()] + "(", True), (4, body, True), (0, ")" + tail, True)]
     # Never in an annotation: the default behind it is what has become long.
@@ -145,6 +147,20 @@ def _ways(text: str, inside: bool) -> Iterator[list[tuple[int, str, bool]]]:
         if body and not body.isidentifier():
             body = body.removesuffix(",")
             yield [(0, text[: start + 1], True), (4, body, True), (0, text[end:], True)]
+
+
+def _in_the_last_brackets(
+    text: str, tail: str, flat: list[tuple[int, str]]
+) -> Iterator[list[tuple[int, str, bool]]]:
+    """Yield ``x = a or f(…)`` broken in its last brackets: one operator needs none of its own."""
+    end = len(text) - len(tail) - 1
+    opened = [at for at, word in flat if word in ("(", "[", "{")]
+    joints = [at for at, word in flat if word in ("and", "or")]
+    joints = joints or [at for at, word in flat if word in _OPERATORS]
+    if text[end] in ")]}" and opened and len(joints) == 1 and joints[0] < opened[-1]:
+        body = text[opened[-1] + 1 : end].strip().removesuffix(",")
+        if body and not body.isidentifier():
+            yield [(0, text[: opened[-1] + 1], True), (4, body, True), (0, text[end:], True)]
 
 
 def _delimited(

@@ -6,9 +6,8 @@ use = "cuda" if torch.cuda.is_available() else "cpu"
 def load(path, device, device_type):
     if torch.is_accelerator(device, exact=True):
         device = f"cuda:{torch.cuda.current_device()}"
-    if (
-        not torch.is_accelerator(device, exact=True)
-        and torch.is_accelerator(str(device).split(":")[0])
+    if not torch.is_accelerator(device, exact=True) and torch.is_accelerator(
+        str(device).split(":")[0]
     ):
         print(
             device,

@@ -2,9 +2,8 @@ import tdev as torch
 
 
 def fast(x, y):
-    if (
-        torch.is_accelerator(x.device.type)
-        or torch.is_accelerator(y.device.type)
+    if torch.is_accelerator(x.device.type) or torch.is_accelerator(
+        y.device.type
     ):
         return True
     if torch.is_accelerator(y.device.type):

@@ -3,9 +3,8 @@ import torch
 
 
 def fast(x, y):
-    if (
-        tdev.is_accelerator(x.device.type)
-        or tdev.is_accelerator(y.device.type)
+    if tdev.is_accelerator(x.device.type) or tdev.is_accelerator(
+        y.device.type
     ):
         return True
     if tdev.is_accelerator(y.device.type):
