@@ -48,6 +48,38 @@ def line_length(directory: Path) -> int:
     return line_length(directory.parent)
 
 
+@lru_cache(maxsize=4096)
+def formatters_width(directory: Path) -> int:
+    """Return the columns that Black and Ruff leave to a line, where the package around a directory keeps to them; else 0.
+
+    Told by some of its files: nine in ten have no longer line, and in one of four there is a line that PEP 8's 79
+    columns would not take. Texts and comments do not count: no formatter breaks them.
+    """
+    if os.path.exists(directory / "__init__.py") and directory.parent != directory:
+        if os.path.exists(directory.parent / "__init__.py"):
+            return formatters_width(directory.parent)
+    files = sorted(directory.rglob("*.py"))
+    widths = [width for path in files[:: 1 + len(files) // _SAMPLE] if (width := _widest(path))]
+    kept = sum(width <= _FORMATTED for width in widths)
+    wide = sum(_PLAIN < width <= _FORMATTED for width in widths)
+    formatted = len(widths) >= _ENOUGH and 10 * kept >= 9 * len(widths) and 4 * wide >= len(widths)
+    return _FORMATTED if formatted else 0
+
+
+_SAMPLE, _ENOUGH = 40, 8
+_PLAIN, _FORMATTED = 79, 88
+_TEXT = re.compile(r"(\"{3}|'{3}).*?\1", re.DOTALL)
+
+
+def _widest(path: Path) -> int:
+    try:
+        source = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return 0
+    lines = _TEXT.sub("", source).splitlines()
+    return max((len(line) for line in lines if not re.search("[\"'#]", line)), default=0)
+
+
 def _pyproject(directory: Path) -> int:
     tool = toml(directory / "pyproject.toml").get("tool")
     tool = tool if isinstance(tool, dict) else {}

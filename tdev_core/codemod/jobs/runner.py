@@ -16,7 +16,7 @@ from tdev_core.codemod.embedded.others import MAX_SIZE, look
 from tdev_core.codemod.engine import Options, ProgramTree, Style
 from tdev_core.codemod.files import write
 from tdev_core.codemod.files.discovery import Found
-from tdev_core.codemod.files.line_length import line_length
+from tdev_core.codemod.files.line_length import formatters_width, line_length
 from tdev_core.codemod.files.project import is_type_checked, torch_floor
 from tdev_core.codemod.jobs.pool import Pool, default_jobs
 from tdev_core.codemod.jobs.process import ENGINE, Job, load_engine
@@ -121,7 +121,7 @@ class _Reader:
     def _options_for(self, found: Found) -> Options:
         """Return the options for one file, with what its project says of its lines, its types and its torch."""
         directory = found.path.absolute().parent
-        columns = line_length(directory)
+        columns = line_length(directory) or formatters_width(directory)
         if self._options.style == "accelerator":
             return replace(
                 self._options,

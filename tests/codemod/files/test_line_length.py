@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tdev_core.codemod.files.line_length import line_length
+from tdev_core.codemod.files.line_length import formatters_width, line_length
 
 SAID = {
     "black": ("pyproject.toml", "[tool.black]\nline-length = 100\n", 100),
@@ -51,3 +51,25 @@ def test_the_nearest_says_it(tmp_path: Path) -> None:
     below.mkdir()
     (below / "setup.cfg").write_text("[flake8]\nmax-line-length = 90\n")
     assert line_length(below) == 90
+
+
+@pytest.mark.parametrize(
+    ("widths", "columns"),
+    [
+        ([88, 85, 60, 70, 82, 40, 50, 86], 88),
+        ([79, 75, 60, 70, 72, 40, 50, 79], 0),
+        ([88, 95, 60, 120, 82, 40, 50, 86], 0),
+        ([88, 85, 82], 0),
+    ],
+)
+def test_a_package_shows_that_a_formatter_was_at_it(
+    tmp_path: Path, widths: list[int], columns: int
+) -> None:
+    inner = tmp_path / "package" / "inner"
+    inner.mkdir(parents=True)
+    for number, width in enumerate(widths):
+        text = f'"""{"x" * 150}"""\n# {"y" * 150}\n{"z" * width}\n'
+        (inner / f"m{number}.py").write_text(text)
+    (inner / "__init__.py").touch()
+    (inner.parent / "__init__.py").touch()
+    assert formatters_width(inner) == formatters_width(inner.parent) == columns
