@@ -55,10 +55,11 @@ def formatters_width(directory: Path) -> int:
     Told by some of its files: nine in ten have no longer line, and in one of four there is a line that PEP 8's 79
     columns would not take. Texts and comments do not count: no formatter breaks them.
     """
-    if os.path.exists(directory / "__init__.py") and directory.parent != directory:
-        if os.path.exists(directory.parent / "__init__.py"):
-            return formatters_width(directory.parent)
-    files = sorted(directory.rglob("*.py"))
+    package, above = os.path.exists(directory / "__init__.py"), directory.parent
+    if package and above != directory and os.path.exists(above / "__init__.py"):
+        return formatters_width(above)
+    # Of a folder that is no package, which may be anybody's home, its own files alone.
+    files = sorted(directory.rglob("*.py") if package else directory.glob("*.py"))
     widths = [width for path in files[:: 1 + len(files) // _SAMPLE] if (width := _widest(path))]
     kept = sum(width <= _FORMATTED for width in widths)
     wide = sum(_PLAIN < width <= _FORMATTED for width in widths)

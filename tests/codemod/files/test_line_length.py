@@ -73,3 +73,11 @@ def test_a_package_shows_that_a_formatter_was_at_it(
     (inner / "__init__.py").touch()
     (inner.parent / "__init__.py").touch()
     assert formatters_width(inner) == formatters_width(inner.parent) == columns
+
+
+def test_a_folder_that_is_no_package_is_not_searched(tmp_path: Path) -> None:
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    for number in range(8):
+        (inner / f"m{number}.py").write_text(f"{'z' * 88}\n")
+    assert (formatters_width(inner), formatters_width(tmp_path)) == (88, 0)

@@ -45,6 +45,21 @@ _MAKES_DEVICES = frozenset({"torch.device", "torch.set_default_device"})
 Answer = Literal["absent", "may be cuda", "not cuda"]
 
 
+def _is_a_string_here(file: File, value: cst.BaseExpression) -> bool:
+    """Tell whether ``if isinstance(device, str)`` is around a use of a variable, whatever its annotation says of it."""
+    if not isinstance(value, cst.Name):
+        return False
+    below: cst.CSTNode = value
+    for parent in file.tree.ancestors(value):
+        if isinstance(parent, (cst.If, cst.IfExp)) and parent.body is below:
+            if file.tree.text(parent.test).strip() == f"isinstance({value.value}, str)":
+                return True
+        elif isinstance(parent, cst.FunctionDef):
+            break
+        below = parent
+    return False
+
+
 def device_argument(file: File, call: Call, name: str) -> Answer:
     """Tell what the device parameters of the torch function ``name`` get in this call.
 
@@ -67,7 +82,9 @@ def device_argument(file: File, call: Call, name: str) -> Answer:
             return "may be cuda" if _map_location(file, value) else "not cuda"
         if _is_cpus_arm(file, value):
             return "not cuda"
-        may_be = file.flow.may_be_cuda(value) and not is_own_device(file, value)
+        may_be = _is_a_string_here(file, value) or (
+            file.flow.may_be_cuda(value) and not is_own_device(file, value)
+        )
         may_be = may_be and not _holds_tensors_own(file, value)
         if name in _MAKES_DEVICES and not may_be:
             may_be = bool(file.flow.kinds(value) & MAY_BE_CUDA)

@@ -337,13 +337,23 @@ def _shims(file: File) -> None:
 
 
 def _lazy_imports(file: File) -> list[cst.CSTNode]:
-    """Return the imports of torch in the functions that move something; or the first in any, where those have none."""
-    functions = {id(b.scope): b.scope for b in every_binding(file) if b.scope.parent is not None}
-    imports = {key: first_torch_import(file, scope=scope) for key, scope in functions.items()}
-    own = {id(file.scopes.of(node)): node for node in file.shims}
-    found = [node for key, node in imports.items() if node is not None and key in own]
-    others = [node for node in imports.values() if node is not None]
-    return found or sorted(others, key=lambda node: file.tree.span(node)[0])[:1]
+    """Return the imports of torch in the functions that move something; or the first in any, where those have none.
+
+    What a class imports as it is made is there for its other methods.
+    """
+    imports: dict[cst.CSTNode, cst.CSTNode] = {}
+    makers: dict[cst.CSTNode, cst.CSTNode] = {}
+    for scope in {id(b.scope): b.scope for b in every_binding(file)}.values():
+        found = first_torch_import(file, scope=scope) if scope.parent is not None else None
+        if found is None:
+            continue
+        imports[scope.node] = found
+        if isinstance(scope.node, cst.FunctionDef) and scope.node.name.value == "__init__":
+            makers[file.tree.parents[scope.node]] = found
+    own = [file.scopes.of(node).node for node in file.shims]
+    wanted = [makers.get(file.tree.parents.get(node, node), imports.get(node)) for node in own]
+    every = sorted(imports.values(), key=lambda node: file.tree.span(node)[0])
+    return [node for node in every if node in wanted] or every[:1]
 
 
 def _moves_before(file: File, anchor: cst.CSTNode) -> bool:

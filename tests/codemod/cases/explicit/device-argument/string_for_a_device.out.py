@@ -1,0 +1,21 @@
+from typing import Optional
+
+import tdev
+import torch
+
+
+def predict(x, device: Optional[torch.device] = None):
+    if device is not None:
+        if isinstance(device, str):
+            device = tdev.device(device)
+        x = x + torch.zeros(3, device=device)
+    return x
+
+
+def ones(n, device: torch.device):
+    device = tdev.device(device) if isinstance(device, str) else device
+    return torch.ones(n, device=device)
+
+
+def exact(n, device: torch.device):
+    return torch.ones(n, device=torch.device(device))
