@@ -70,15 +70,23 @@ def formatters_width(directory: Path) -> int:
 _SAMPLE, _ENOUGH = 40, 8
 _PLAIN, _FORMATTED = 79, 88
 _TEXT = re.compile(r"(\"{3}|'{3}).*?\1", re.DOTALL)
+_UNBROKEN = re.compile(r"#|\"[^\"]{20}|'[^']{20}")
+_OF_OTHERS = re.compile(r"_?vendor(?:ed)?\Z|_?third_?party\Z|.*_pb2(?:_grpc)?\.py\Z")
+_LARGEST = 1 << 20
 
 
 def _widest(path: Path) -> int:
+    """Return the columns of a file's longest line; 0 of what says nothing of a formatter."""
+    if any(map(_OF_OTHERS.match, path.parts)):
+        return 0
     try:
+        if not path.is_file() or path.stat().st_size > _LARGEST:
+            return 0
         source = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         return 0
     lines = _TEXT.sub("", source).splitlines()
-    return max((len(line) for line in lines if not re.search("[\"'#]", line)), default=0)
+    return max((len(line) for line in lines if not _UNBROKEN.search(line)), default=0)
 
 
 def _pyproject(directory: Path) -> int:

@@ -50,3 +50,34 @@ def test_what_is_called_on_a_result_stays_on_its_line() -> None:
 def test_one_operator_needs_no_brackets_of_its_own(line: str, expected: list[str]) -> None:
     """As Black and Ruff have it, where what follows the operator ends with brackets."""
     assert wrapped(line, 60) == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (
+            'device_name = a_device_name or table_of_devices["cuda_and_so"]',
+            [
+                "device_name = (",
+                '    a_device_name or table_of_devices["cuda_and_so"]',
+                ")",
+            ],
+        ),
+        (
+            "device_names = a_device_name or [first_of_all, second_of_all]",
+            [
+                "device_names = a_device_name or [",
+                "    first_of_all,",
+                "    second_of_all,",
+                "]",
+            ],
+        ),
+        (
+            "name = device_name or get_device(first_device_name_of_them)",
+            ["name = device_name or get_device(", "    first_device_name_of_them", ")"],
+        ),
+    ],
+)
+def test_the_last_brackets_may_be_of_another_kind(line: str, expected: list[str]) -> None:
+    """As Black and Ruff have it: never in a subscript, and a list one by one."""
+    assert wrapped(line, 58) == expected

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -81,3 +82,13 @@ def test_a_folder_that_is_no_package_is_not_searched(tmp_path: Path) -> None:
     for number in range(8):
         (inner / f"m{number}.py").write_text(f"{'z' * 88}\n")
     assert (formatters_width(inner), formatters_width(tmp_path)) == (88, 0)
+
+
+def test_what_is_no_file_or_not_its_own_says_nothing(tmp_path: Path) -> None:
+    (tmp_path / "_vendor").mkdir()
+    (tmp_path / "__init__.py").touch()
+    for number in range(12):
+        (tmp_path / "_vendor" / f"m{number}.py").write_text(f"{'z' * 88}\n")
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "pipe.py")
+    assert formatters_width(tmp_path) == 0

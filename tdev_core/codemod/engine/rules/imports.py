@@ -314,11 +314,11 @@ def _shims(file: File) -> None:
     if anchor is not None and _moves_before(file, anchor):
         insert_at_top(file, COMMENT)
         return
+    if anchor is None and file.shims and not _has_tdev_at_the_margin(file):
+        if _imports_torch_lazily(file):
+            _import_lazily(file)
+            return
     if not (file.shims or file.given) or _imports_tdev(file):
-        return
-    if anchor is None and file.shims and (lazy := _lazy_imports(file)):
-        for each in lazy:
-            insert(file, file.tree.statement(each), each, COMMENT)
         return
     if anchor is None:
         if file.given and _SCRIPT.search(file.tree.source):
@@ -336,24 +336,39 @@ def _shims(file: File) -> None:
         insert(file, file.tree.statement(anchor), anchor, COMMENT)
 
 
-def _lazy_imports(file: File) -> list[cst.CSTNode]:
-    """Return the imports of torch in the functions that move something; or the first in any, where those have none.
+def _has_tdev_at_the_margin(file: File) -> bool:
+    """Tell whether the file itself imports tdev, or is about to, wherever it imports torch."""
+    tops = (b.target or "" for bs in file.scopes.top.bindings.values() for b in bs)
+    return bool(file.predicates) or any(top.split(".")[0] == "tdev" for top in tops)
+
+
+def _import_lazily(file: File) -> None:
+    """Put tdev beside the imports of torch in the functions that move something, and report those that have none.
 
     What a class imports as it is made is there for its other methods.
     """
     imports: dict[cst.CSTNode, cst.CSTNode] = {}
     makers: dict[cst.CSTNode, cst.CSTNode] = {}
-    for scope in {id(b.scope): b.scope for b in every_binding(file)}.values():
-        found = first_torch_import(file, scope=scope) if scope.parent is not None else None
-        if found is None:
+    bindings = [b for b in every_binding(file) if b.scope.parent is not None]
+    for scope in {id(b.scope): b.scope for b in bindings}.values():
+        if (found := first_torch_import(file, scope=scope)) is not None:
+            imports[scope.node] = found
+            if isinstance(scope.node, cst.FunctionDef) and scope.node.name.value == "__init__":
+                makers[file.tree.parents[scope.node]] = scope.node
+    brought = {b.scope.node for b in bindings if (b.target or "").split(".")[0] == "tdev"}
+    brought |= {b.scope.node for b in file.wanted}
+    for node in file.shims:
+        around = [home for home in file.tree.ancestors(node) if isinstance(home, cst.FunctionDef)]
+        made = [makers[at] for home in around if (at := file.tree.parents[home]) in makers]
+        homes = [*made, *(home for home in around if home in imports)]
+        if not brought.isdisjoint({*homes, *around}):
             continue
-        imports[scope.node] = found
-        if isinstance(scope.node, cst.FunctionDef) and scope.node.name.value == "__init__":
-            makers[file.tree.parents[scope.node]] = found
-    own = [file.scopes.of(node).node for node in file.shims]
-    wanted = [makers.get(file.tree.parents.get(node, node), imports.get(node)) for node in own]
-    every = sorted(imports.values(), key=lambda node: file.tree.span(node)[0])
-    return [node for node in every if node in wanted] or every[:1]
+        if not homes:
+            file.find(MOVES, node, "needs tdev's shims, but no torch is imported here")
+            continue
+        brought.add(homes[0])
+        own = imports[homes[0]]
+        insert(file, file.tree.statement(own), own, COMMENT)
 
 
 def _moves_before(file: File, anchor: cst.CSTNode) -> bool:

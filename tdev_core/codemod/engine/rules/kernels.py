@@ -11,7 +11,7 @@ import libcst as cst
 from tdev_core.codemod.engine.analysis.nodes import dotted, string_value
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules._make import rule
-from tdev_core.codemod.engine.rules.import_places import every_binding
+from tdev_core.codemod.engine.rules.import_order import STDLIB
 from tdev_core.codemod.engine.rules.replacements import replacements
 from tdev_core.codemod.engine.rules.stand_ins import is_answered
 from tdev_core.ecosystem.package_table import Package, of_module
@@ -143,10 +143,11 @@ def _imports(file: File) -> None:
     for node in file.tree.of(cst.ImportFrom):
         if not isinstance(node.names, cst.ImportStar) or file.kept(node):
             continue
-        module = dotted(node.module) if node.module is not None else None
-        if module == "torch" and not node.relative:
+        module = dotted(node.module) if node.module is not None else ""
+        top = "" if node.relative else (module or "").partition(".")[0]
+        if module == top == "torch":
             file.find(STAR, node, "names of torch that cannot be seen")
-        elif not (module or "").startswith("torch.") and _takes_torch(file):
+        elif top not in ("torch", *STDLIB) and _takes_torch(file):
             file.find(STAR, node, _BRINGS_TORCH)
             break
 
@@ -154,14 +155,18 @@ def _imports(file: File) -> None:
 _BRINGS_TORCH = (
     "torch comes by this import; write `import torch` beside it, and run the codemod again"
 )
-_ASKS_TORCH = re.compile(r"(?<![\w.])torch\.(?:cuda\b|device\([ \t]*f?[\"']cuda)")
 
 
 def _takes_torch(file: File) -> bool:
-    """Tell whether a file asks torch for CUDA that it does not import by that name."""
-    if file.pieces or file.in_code(_ASKS_TORCH, "torch.") is None:
+    """Tell whether a file that names CUDA takes something from a torch that nothing in it binds."""
+    if file.pieces or "cuda" not in file.tree.source:
         return False
-    return not any(binding.name == "torch" for binding in every_binding(file))
+    return any(
+        isinstance(node.value, cst.Name)
+        and node.value.value == "torch"
+        and not file.scopes.of(node).lookup("torch")
+        for node in file.tree.of(cst.Attribute)
+    )
 
 
 def imported_packages(file: File) -> Iterator[tuple[cst.Import | cst.ImportFrom, Package]]:

@@ -85,11 +85,8 @@ def functions_of_others(file: File) -> None:
 
     Of methods that are called for the device alone, ``def cuda(self)`` is everybody's: tdev calls it for its own.
     """
-    named: dict[tuple[cst.CSTNode, str], cst.FunctionDef] = {}
     for home in file.tree.of(cst.FunctionDef):
-        named[file.tree.parents[home], home.name.value] = home
-    for (around, name), home in named.items():
-        text = file.tree.text(home)
+        name, text = home.name.value, file.tree.text(home)
         if _OF_OTHERS.match(name) and "cuda" not in name and not CALLS_CUDA.search(text):
             file.untouched.append(file.tree.span(home))
         if "cuda" not in name or name == "cuda":
@@ -98,19 +95,29 @@ def functions_of_others(file: File) -> None:
         if file.options.program:  # which asks for the device that it runs on, by whatever name
             asked -= _AVAILABILITY
         for other in NAMES.split("|"):
-            twin = named.get((around, name.replace("cuda", other)))
+            twin = name.replace("cuda", other)
             # `torch.backends.mps.is_available` is what `torch.cuda.is_available` is to CUDA.
-            does = (
-                file.tree.text(twin).replace(".backends.mps.", ".mps.") if twin is not None else ""
-            )
-            beside = _OF_TORCH.findall(does)
-            if twin is not None and asked & {what for owner, what in beside if owner == other}:
+            does = _text_beside(file, home, twin).replace(".backends.mps.", ".mps.")
+            if asked & {what for owner, what in _OF_TORCH.findall(does) if owner == other}:
                 file.untouched.append(file.tree.span(home))
-                said = (
-                    f"{name} does for CUDA what {twin.name.value} does for {other}; left as it is"
-                )
+                said = f"{name} does for CUDA what {twin} does for {other}; left as it is"
                 file.find(ARMS, home.name, said)
                 break
+
+
+def _text_beside(file: File, home: cst.FunctionDef, name: str) -> str:
+    """Return the text of the function of a name that is as deep as another; of the source, as it may be of no concern."""
+    source = file.tree.source
+    if f"def {name}(" not in source:
+        return ""
+    row, column = file.tree.position(file.tree.span(home)[0])
+    indent = re.escape(file.tree.line_text(row)[: column - 1])
+    found = re.search(
+        rf"^{indent}(?:async )?def {name}\(.*?\n(?=(?:{indent})?[^\s)]|\Z)",
+        source,
+        re.DOTALL | re.MULTILINE,
+    )
+    return found[0] if found is not None else ""
 
 
 _FOR_A_KIND = re.compile(

@@ -128,8 +128,9 @@ def asks_for_a_requested_device(file: File, question: cst.CSTNode) -> bool:
     home = next((p for p in file.tree.ancestors(question) if isinstance(p, cst.FunctionDef)), None)
     names = requested_devices(file, home)
     for parent in file.tree.ancestors(question) if names else ():
-        if isinstance(parent, cst.Assign) and home is not None and len(parent.targets) == 1:
-            word = re.escape(file.tree.text(parent.targets[0].target))
+        if isinstance(parent, (cst.Assign, cst.AnnAssign)) and home is not None:
+            target = parent.targets[0] if isinstance(parent, cst.Assign) else parent
+            word = re.escape(file.tree.text(target.target))
             made = rf"(?<![\w.])(?:{'|'.join(map(re.escape, names))})\s*=\s*(?:\w+\.)?device\(\s*{word}\s*\)"
             return re.search(made, file.tree.text(home)) is not None
         if isinstance(parent, cst.BooleanOperation):

@@ -48,6 +48,7 @@ def _is_chosen_for_others(file: File, base: str, home: cst.FunctionDef) -> bool:
         file.tree.text(node.targets[0].target) == base
         and _OTHER_WORD.search(value := file.tree.text(node.value)) is not None
         and "cuda" in value
+        and " if " in value
         and enclosing_function(file, node) is home
         for node in file.tree.of(cst.Assign)
     )

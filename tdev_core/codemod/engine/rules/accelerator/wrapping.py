@@ -157,10 +157,20 @@ def _in_the_last_brackets(
     opened = [at for at, word in flat if word in ("(", "[", "{")]
     joints = [at for at, word in flat if word in ("and", "or")]
     joints = joints or [at for at, word in flat if word in _OPERATORS]
-    if text[end] in ")]}" and opened and len(joints) == 1 and joints[0] < opened[-1]:
-        body = text[opened[-1] + 1 : end].strip().removesuffix(",")
-        if body and not body.isidentifier():
-            yield [(0, text[: opened[-1] + 1], True), (4, body, True), (0, text[end:], True)]
+    if text[end] not in ")]}" or not opened or len(joints) != 1 or joints[0] > opened[-1]:
+        return
+    start = opened[-1]
+    called = text[start - 1].isalnum() or text[start - 1] in "_)]"
+    if called and text[start] == "[":
+        return  # never in a subscript
+    body = text[start + 1 : end].strip()
+    commas = [at + 1 for at, word, depth in _tokens(body) if word == "," and depth == 0]
+    if body.endswith(",") or commas and not called:
+        items = [(4, f"{piece.removesuffix(',')},", True) for piece in _pieces(body, commas)]
+    else:
+        items = [(4, body, True)]
+    if body:
+        yield [(0, text[: start + 1], True), *items, (0, text[end:], True)]
 
 
 def _delimited(

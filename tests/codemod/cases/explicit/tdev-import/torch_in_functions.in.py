@@ -1,11 +1,14 @@
-def first():
-    return 1
-
-
 def load(model):
     import torch
 
-    return model.to(torch.float32)
+    return [model.to(torch.float32), *(part.cuda() for part in model.parts)]
+
+
+def clear(x):
+    import torch
+
+    torch.cuda.empty_cache()
+    return x.cuda()
 
 
 def run(model, batch):
