@@ -338,8 +338,10 @@ def _shims(file: File) -> None:
 
 def _has_tdev_at_the_margin(file: File) -> bool:
     """Tell whether the file itself imports tdev, or is about to, wherever it imports torch."""
+    if any(_function_of(file.scopes.of(node)) is None for node in file.predicates):
+        return True
     tops = (b.target or "" for bs in file.scopes.top.bindings.values() for b in bs)
-    return bool(file.predicates) or any(top.split(".")[0] == "tdev" for top in tops)
+    return any(top.split(".")[0] == "tdev" for top in tops)
 
 
 def _import_lazily(file: File) -> None:
@@ -347,16 +349,21 @@ def _import_lazily(file: File) -> None:
 
     What a class imports as it is made is there for its other methods.
     """
-    imports: dict[cst.CSTNode, cst.CSTNode] = {}
-    makers: dict[cst.CSTNode, cst.CSTNode] = {}
     bindings = [b for b in every_binding(file) if b.scope.parent is not None]
+    imports: dict[cst.CSTNode, cst.CSTNode] = {}
     for scope in {id(b.scope): b.scope for b in bindings}.values():
         if (found := first_torch_import(file, scope=scope)) is not None:
             imports[scope.node] = found
-            if isinstance(scope.node, cst.FunctionDef) and scope.node.name.value == "__init__":
-                makers[file.tree.parents[scope.node]] = scope.node
     brought = {b.scope.node for b in bindings if (b.target or "").split(".")[0] == "tdev"}
     brought |= {b.scope.node for b in file.wanted}
+    for node in file.predicates:
+        if (asks := _function_of(file.scopes.of(node))) is not None:
+            brought.add(asks)
+    makers: dict[cst.CSTNode, cst.CSTNode] = {
+        file.tree.parents[home]: home
+        for home in (*imports, *brought)
+        if isinstance(home, cst.FunctionDef) and home.name.value == "__init__"
+    }
     for node in file.shims:
         around = [home for home in file.tree.ancestors(node) if isinstance(home, cst.FunctionDef)]
         made = [makers[at] for home in around if (at := file.tree.parents[home]) in makers]
