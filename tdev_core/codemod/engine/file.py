@@ -199,7 +199,7 @@ class File:
 
     @cached_property
     def texts(self) -> list[tuple[int, int, str]]:
-        """Where each string of the source stands, and what it says."""
+        """The place of each string of the source, with what it says."""
         tree = self.python
         if tree is None:
             return []

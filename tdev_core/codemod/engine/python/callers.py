@@ -125,7 +125,7 @@ class Callers:
 
     @cached_property
     def classes(self) -> dict[str, list[tuple[int, int, frozenset[str]]]]:
-        """Where each class is defined, by the numbers of the texts, and the names of its bases; asked once all are seen."""
+        """The definitions of each class, by the numbers of the texts, and the names of its bases; asked once all are seen."""
         found: dict[str, list[tuple[int, int, frozenset[str]]]] = {}
         for number, raw in enumerate(self.every):
             for head in _HEAD.finditer(raw):
@@ -309,7 +309,7 @@ class _Text:
 
     @cached_property
     def _above(self) -> list[ast.stmt]:
-        """What the file takes from torch, by those of its imports that stand on a line of their own."""
+        """The imports from torch that stand on a line of their own."""
         lines = (line.decode("utf-8", "replace") for line in _IMPORTS.findall(self.raw))
         try:
             return ast.parse("\n".join(lines)).body

@@ -95,7 +95,7 @@ def _real(_: str, __: str) -> bool:
 
 @dataclass(frozen=True)
 class Known:
-    """What other files say of devices."""
+    """The devices that other files tell of."""
 
     told: Callable[[str], bool] = _nothing
     """Whether everybody gives a parameter, ``function.parameter`` or ``Class.parameter``, a real device.

@@ -211,16 +211,12 @@ def _only_tdev(file: File, binding: Binding) -> bool:
     name = binding.name
     mine = binding.scope.bindings[name]
     home = binding.scope.node
-    if (
-        len(mine) != 1
-        or not isinstance(home, cst.FunctionDef)
-        and file.filename.endswith("__init__.py")
-    ):
+    inside = isinstance(home, cst.FunctionDef)
+    if len(mine) != 1 or not inside and file.filename.endswith("__init__.py"):
         return False
     tree = file.options.tree
-    if not isinstance(home, cst.FunctionDef):
-        if tree is not None and PurePath(file.filename).stem in tree.gives_torch:
-            return False  # another module imports it from here
+    if not inside and tree is not None and PurePath(file.filename).stem in tree.gives_torch:
+        return False  # another module imports it from here
     for node in file.tree.of(cst.Name):
         if node.value != name or node in file.edited_roots:
             continue
@@ -233,7 +229,7 @@ def _only_tdev(file: File, binding: Binding) -> bool:
             continue
         if file.scopes.of(node).lookup(name) is mine:
             return False
-    if isinstance(home, cst.FunctionDef):
+    if inside:
         return not _stands_elsewhere(file, name, file.tree.span(home))
     if file.tree.left_out_uses(name):
         return False
