@@ -109,7 +109,6 @@ _MADE = re.compile(
     rb"(?:torch|th|tdev)\.device\((?![^\n]*\)[ \t]*(?:if|or|and)\b)[^\n]*\)[ \t]*(?:#[^\n]*)?\r?\Z"
 )
 _CLASS = re.compile(rb"^class[ \t]+(\w+)[ \t]*(?:\(([^)]*)\))?", re.MULTILINE)
-_WORD_OF_A_NAME = re.compile(rb"\w+(?=[\s,)]|\Z)")
 # Of a class, `_device: str`, and no parameter on a line of its own.
 _STRING_DEVICE = re.compile(rb"device[ \t]*:[ \t]*str\b(?![^\n]*,[ \t]*\r?$)", re.MULTILINE)
 _ATTRIBUTE_BEFORE = re.compile(rb"(?<![(,\r])\r?\n[ \t]+(?:self\.)?(\w{0,40})\Z")
@@ -205,7 +204,8 @@ class Survey:
             beside[platform.group().lower()] = f"{path.parent.name}/{path.name}"
         if path.stem == "__init__" and home is not None and _is_called_as_scripts(path.parent.name):
             self._inner.add(dotted_name(path, top, home))
-        if not is_for_tests(path):
+        tests = is_for_tests(path)
+        if not tests:
             if self._looks_for_staying:
                 self._built_on |= built_on(raw)
                 self._by_cuda_alone |= moves_by_cuda_alone(raw)
@@ -227,7 +227,7 @@ class Survey:
             if _brings_tdev(raw) and not is_script(path, raw):
                 self._of_torch_cuda.add(top)
         if not self._looks_for_staying:
-            self._callers.see(raw, of_tests=is_for_tests(path))
+            self._callers.see(raw, of_tests=tests)
         if not self._looks_for_staying and b"device" in raw:
             for found in _CONSTANT.finditer(raw):
                 line = raw[raw.rfind(b"\n", 0, found.start()) + 1 : found.start()]

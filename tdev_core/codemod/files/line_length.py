@@ -13,6 +13,7 @@ import re
 import sys
 from collections.abc import Mapping
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,9 @@ def formatters_width(directory: Path) -> int:
     if package and above != directory and os.path.exists(above / "__init__.py"):
         return formatters_width(above)
     # Of a folder that is no package, which may be anybody's home, its own files alone.
-    files = sorted(directory.rglob("*.py") if package else directory.glob("*.py"))
+    folders = os.walk(directory) if package else islice(os.walk(directory), 1)
+    found = (Path(folder, name) for folder, _, names in folders for name in names)
+    files = sorted(path for path in found if _is_its_own(path.relative_to(directory)))
     widths = [width for path in files[:: 1 + len(files) // _SAMPLE] if (width := _widest(path))]
     kept = sum(width <= _FORMATTED for width in widths)
     wide = sum(_PLAIN < width <= _FORMATTED for width in widths)
@@ -75,10 +78,13 @@ _OF_OTHERS = re.compile(r"_?vendor(?:ed)?\Z|_?third_?party\Z|.*_pb2(?:_grpc)?\.p
 _LARGEST = 1 << 20
 
 
+def _is_its_own(path: Path) -> bool:
+    """Tell whether a file of a package is one of Python's that somebody wrote for it."""
+    return path.suffix == ".py" and not any(map(_OF_OTHERS.match, path.parts))
+
+
 def _widest(path: Path) -> int:
     """Return the columns of a file's longest line; 0 of what says nothing of a formatter."""
-    if any(map(_OF_OTHERS.match, path.parts)):
-        return 0
     try:
         if not path.is_file() or path.stat().st_size > _LARGEST:
             return 0

@@ -92,3 +92,12 @@ def test_what_is_no_file_or_not_its_own_says_nothing(tmp_path: Path) -> None:
     if hasattr(os, "mkfifo"):
         os.mkfifo(tmp_path / "pipe.py")
     assert formatters_width(tmp_path) == 0
+
+
+def test_where_a_package_lies_does_not_count(tmp_path: Path) -> None:
+    package = tmp_path / "vendor" / "package"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    for number in range(8):
+        (package / f"m{number}.py").write_text(f"{'z' * 88}\n")
+    assert formatters_width(package) == 88

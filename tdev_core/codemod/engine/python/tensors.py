@@ -886,8 +886,7 @@ def _holds(loop: ast.For | ast.While, later: ast.AST) -> bool:
 
 def _names_of(target: ast.expr) -> set[str]:
     """Return the names that a target binds; of ``found[i], rest`` the second alone."""
-    names = (part for part in ast.walk(target) if isinstance(part, ast.Name))
-    return {name.id for name in names if isinstance(name.ctx, ast.Store)}
+    return set(_stored(target))
 
 
 def _sizes(args: list[ast.expr]) -> bool:

@@ -147,7 +147,7 @@ def _imports(file: File) -> None:
         top = "" if node.relative else (module or "").partition(".")[0]
         if module == top == "torch":
             file.find(STAR, node, "names of torch that cannot be seen")
-        elif top not in ("torch", *STDLIB) and _takes_torch(file):
+        elif top not in ("torch", "tdev", *STDLIB) and _takes_torch(file):
             file.find(STAR, node, _BRINGS_TORCH)
             break
 

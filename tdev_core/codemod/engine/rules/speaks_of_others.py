@@ -44,7 +44,7 @@ def _is_chosen_for_others(file: File, base: str, home: cst.FunctionDef) -> bool:
 
     What then asks for CUDA has left that one out.
     """
-    return any(
+    return _OTHER_WORD.search(file.tree.text(home)) is not None and any(
         file.tree.text(node.targets[0].target) == base
         and _OTHER_WORD.search(value := file.tree.text(node.value)) is not None
         and "cuda" in value

@@ -7,25 +7,24 @@ import ast
 import libcst as cst
 
 from tdev_core.codemod.engine.file import File
-from tdev_core.codemod.engine.python.tensors import Tensors
 
 
 def is_tensor(file: File, node: cst.BaseExpression) -> bool:
     """Tell whether an expression is certainly a tensor."""
-    tree = file.python
-    asked = tree.at(file.tree.outer_span(node)) if tree is not None else None
-    if tree is None or not isinstance(asked, ast.expr):
-        return False
-    return Tensors(tree, file.tree.source).is_tensor(asked)
+    asked, tensors = _asked(file, node), file.tensors
+    return asked is not None and tensors is not None and tensors.is_tensor(asked)
 
 
 def is_own_device(file: File, node: cst.BaseExpression) -> bool:
     """Tell whether an expression is a tensor's device, or another real one, and nothing else, as the whole text shows."""
-    tree = file.python
-    asked = tree.at(file.tree.outer_span(node)) if tree is not None else None
-    if tree is None or not isinstance(asked, ast.expr):
-        return False
+    asked, tensors = _asked(file, node), file.tensors
     try:
-        return Tensors(tree, file.tree.source, file.flow.known).is_own_device(asked)
+        return asked is not None and tensors is not None and tensors.is_own_device(asked)
     except RecursionError:
         return False
+
+
+def _asked(file: File, node: cst.BaseExpression) -> ast.expr | None:
+    """Return the expression in Python's tree that an expression of the engine's is."""
+    found = file.python.at(file.tree.outer_span(node)) if file.python is not None else None
+    return found if isinstance(found, ast.expr) else None

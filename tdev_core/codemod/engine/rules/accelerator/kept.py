@@ -51,7 +51,6 @@ _ASKS = re.compile(
     r"torch\.cuda\.(?:is_available|device_count|is_bf16_supported|is_initialized|nccl\.is_available)\Z"
 )
 _OF_AUTOCAST = frozenset({"autocast", "GradScaler", "custom_fwd", "custom_bwd"})
-_OF_OPTIONS = frozenset({"add_argument", "option", "Option"})
 _KEYS = frozenset(
     {"get", "pop", "setdefault", "getattr", "hasattr", "setattr", "getenv", "get_kwarg"}
 )
