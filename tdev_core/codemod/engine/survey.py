@@ -227,7 +227,8 @@ class Survey:
             if _brings_tdev(raw) and not is_script(path, raw):
                 self._of_torch_cuda.add(top)
         if not self._looks_for_staying:
-            self._callers.see(raw, of_tests=tests)
+            module = path.parent.name if path.stem == "__init__" else path.stem
+            self._callers.see(raw, module, of_tests=tests)
         if not self._looks_for_staying and b"device" in raw:
             for found in _CONSTANT.finditer(raw):
                 line = raw[raw.rfind(b"\n", 0, found.start()) + 1 : found.start()]

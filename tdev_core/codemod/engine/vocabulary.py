@@ -88,7 +88,7 @@ TENSOR_WORD = re.compile(
     r"(?:^|_)(?:tensors?|models?|modules?|net|network|unet|vae|encoders?|decoders?|transformer|layers?|"
     r"weights?|bias|params?|parameters?|buffers?|inputs?|outputs?|hidden|states|embeds?|embeddings?|encodings?|"
     r"latents?|logits?|masks?|ids|tokens?|labels?|targets?|images?|imgs?|pixels|samples?|noise|feats?|"
-    r"features?|query|queries|keys?|values?|attn|attention|scores?|probs?|batch|loss|grads?|preds?|"
+    r"features?|query|queries|keys?|values?|attn|attention|scores?|probs?|batch|loss|grads?|preds?|predictions?|"
     r"data|maps?|heatmaps?|patch(?:es)?|volumes?|mel|wavs?|signals?|points?|b?boxes|coords?|positions?|indices|index|grid|theta|freqs?|timesteps?|sigmas?|betas?|"
     r"alphas?|mean|std|var|scales?|audio|waveform|video|frames?|depth|rays?|mat|matrix|vecs?|vectors?|times|distances|"
     r"norms?|coefs?|coeffs?|counts?|priors?|accelerator|fabric|generator|gen|pipe|pipeline|rng|device_mesh|mesh|mixture|dist|distribution|"
@@ -244,13 +244,18 @@ def shown_device(text: str, name: str) -> bool:
 
     It asks for its ``type``, and nowhere what only a string answers; or its docstring says so.
     """
-    it = re.escape(name)
-    said = re.search(_DOCUMENTED.format(it), text, re.MULTILINE)
-    if said is not None and not re.search(r"\b(?:str|int)", said[1]):
+    if is_documented_device(text, name):
         return True
+    it = re.escape(name)
     if re.search(_ASKED_OF_A_DEVICE.format(it), text) is None:
         return False
     return re.search(_MAY_BE_A_STRING.format(it), text, re.MULTILINE) is None
+
+
+def is_documented_device(text: str, name: str) -> bool:
+    """Tell whether a docstring in a text says that a parameter is a ``torch.device``, and no word."""
+    said = re.search(_DOCUMENTED.format(re.escape(name)), text, re.MULTILINE)
+    return said is not None and not re.search(r"\b(?:str|int)", said[1])
 
 
 # A number of a GPU that a tensor or a module is moved to: `x.to(rank)`, `model.to(self.gpu_id)`, `x.to(0)`.
@@ -296,7 +301,7 @@ def mentions(text: str) -> bool:
 # What is returned with a dtype is the device of tensors, not a name that somebody typed.
 DEVICE_AND_DTYPE = re.compile(
     r"(?:(?:\w*_)?device[ \t]*,[ \t]*(?:\w*_)?dtype|(?:\w*_)?dtype[ \t]*,[ \t]*(?:\w*_)?device)[ \t]*="
-    r"[ \t]*[\w.]*(?:device\w*_dtype|dtype\w*_device)\w*\("
+    r"[ \t]*(?![\w.]*(?:parse|resolve|choose|select|pick|default))[\w.]*(?:device\w*_dtype|dtype\w*_device)\w*\("
 )
 
 

@@ -61,6 +61,146 @@ def test_a_function_that_every_caller_tells_a_tensors_device(
     assert ("pkg/makes.py" in _rewritten(place, codemod, files)) is not told
 
 
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("one, two = found, other.clone()", True),
+        ("two, one = found, other.clone()", False),
+        ("one = found", True),
+        ("one = found or other", False),
+    ],
+)
+def test_an_object_that_is_a_tensor_by_another_name(
+    place: Path, codemod: Callable[..., Ran], body: str, told: bool
+) -> None:
+    """Whatever its function calls it: what that name is asked shows what it is."""
+    files = {
+        "found.py": f"import torch\n\n\ndef f(found, other):\n    device = found.device\n    {body}\n"
+        "    one = one.unsqueeze(1)\n    return one, torch.zeros(3, device=device)\n",
+    }
+    assert ("found.py" in _rewritten(place, codemod, files)) is not told
+
+
+@pytest.mark.parametrize(("given", "told"), [("x.device.type", True), ("cfg.device_type", False)])
+def test_a_type_that_everybody_takes_of_a_device(
+    place: Path, codemod: Callable[..., Ran], given: str, told: bool
+) -> None:
+    """What autocast is told is as much a device's as what tensors are made on."""
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/casts.py": "import torch\n\n\ndef _plain(device_type: str):\n"
+        "    return torch.autocast(device_type=device_type, enabled=False)\n",
+        "pkg/uses.py": "from .casts import _plain\n\n\ndef f(x, cfg):\n"
+        f"    with _plain({given}):\n        return x\n",
+    }
+    assert ("pkg/casts.py" in _rewritten(place, codemod, files)) is not told
+
+
+@pytest.mark.parametrize(
+    ("said", "call", "told"),
+    [
+        ("device (torch.device): where.", "", True),
+        ("device (str or torch.device): where.", "", False),
+        ("device: where.", "", False),
+        ("device (torch.device): where.", "heir.sample(3, cfg.device)", False),
+        ("device (torch.device): where.", "heir.sample(3, x.device)", True),
+    ],
+)
+def test_what_a_method_that_is_overridden_says_of_its_device(
+    place: Path, codemod: Callable[..., Ran], said: str, call: str, told: bool
+) -> None:
+    """Holds for those in its place, which say nothing; unless somebody gives one a word all the same."""
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/base.py": "class Base:\n    def sample(self, n, device):\n"
+        f'        """Give a sample.\n\n        Args:\n            {said}\n        """\n',
+        "pkg/heir.py": "import torch\nfrom .base import Base\n\n\nclass Heir(Base):\n"
+        "    def sample(self, n, device):\n        return torch.zeros(n, device=device)\n",
+        "pkg/uses.py": f"def f(heir, cfg, x):\n    return {call or None}\n",
+    }
+    assert ("pkg/heir.py" in _rewritten(place, codemod, files)) is not told
+
+
+@pytest.mark.parametrize(
+    ("kept", "given", "told"),
+    [
+        ("device: torch.device\n", "", True),
+        ("device = torch.device('cuda')\n", "", True),
+        (
+            "if 3:\n    device = torch.device('cuda')\nelse:\n    device = torch.device('cpu')\n",
+            "",
+            True,
+        ),
+        ("device: torch.device\n", "lib.device = torch.device(args.device)", True),
+        ("device: torch.device\n", "lib.device = args.device", False),
+        ("device: torch.device\n", "lib.device, x = args", False),
+        ("device = 'cuda'\n", "", False),
+        ("word = 'cuda'\n", "", False),
+    ],
+)
+def test_the_device_of_a_module(
+    place: Path, codemod: Callable[..., Ran], kept: str, given: str, told: bool
+) -> None:
+    """What a module keeps under this name, and whoever sets it from outside."""
+    files = {
+        "lib/__init__.py": f"import torch\n\n{kept}",
+        "lib/uses.py": "import torch\nimport lib\n\n\ndef f(n):\n    return torch.zeros(n, device=lib.device)\n",
+        "lib/sets.py": f"import torch\nimport lib\n\n\ndef f(args):\n    {given or None}\n",
+    }
+    assert ("lib/uses.py" in _rewritten(place, codemod, files)) is not told
+
+
+@pytest.mark.parametrize(
+    ("use", "told"),
+    [
+        ("make(3, device)", True),
+        ("make(3, torch.device('cpu'))", True),
+        ("[make]", True),
+        ("make(3, 'cuda')", False),
+    ],
+)
+def test_what_a_test_does_with_its_own_helper(
+    place: Path, codemod: Callable[..., Ran], use: str, told: bool
+) -> None:
+    """It shows what its helper is given; to look at one says nothing of it."""
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/tests/test_it.py": f"import torch\n\n\ndef make(n, device):\n{MADE}\n\ndef test_it():\n"
+        f"    device = torch.device('cpu')\n    make(2, device)\n    assert {use}\n",
+    }
+    assert ("pkg/tests/test_it.py" in _rewritten(place, codemod, files)) is not told
+
+
+def test_a_method_of_the_same_name_takes_other_arguments(
+    place: Path, codemod: Callable[..., Ran]
+) -> None:
+    """A plain call is one of the function, and ``self.make`` of the method."""
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/makes.py": f"import torch\n\n\ndef make(n, device):\n{MADE}",
+        "pkg/uses.py": "import torch\nfrom .makes import make\n\n\nclass Model(torch.nn.Module):\n"
+        "    def make(self, n, more, device):\n        return make(n, device), torch.ones(n, device=device)\n\n"
+        "    def forward(self, x):\n        return self.make(x.tolist(), 'more', x.device)\n",
+    }
+    assert not _rewritten(place, codemod, files)
+
+
+@pytest.mark.parametrize(
+    ("kept", "told"), [("next(self.model.parameters()).device", True), ("self.args.device", False)]
+)
+def test_an_objects_device_by_a_name_of_its_own(
+    place: Path, codemod: Callable[..., Ran], kept: str, told: bool
+) -> None:
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/trainer.py": "class BigTrainer:\n    @property\n    def device(self):\n"
+        f"        return {kept}\n",
+        "pkg/uses.py": "import torch\n\n\ndef f(trainer):\n    device = trainer.device\n"
+        "    return torch.zeros(3, device=device)\n",
+    }
+    assert ("pkg/uses.py" in _rewritten(place, codemod, files)) is not told
+
+
 HELD = "import torch\n\n\nclass Maker:\n    def __init__(self, n, device=None):\n        self.device = device\n"
 USED = "\n    def make(self):\n        return torch.zeros(3, device=self.device)\n"
 
@@ -105,6 +245,11 @@ def test_an_object_that_everybody_makes_with_a_tensors_device(
         ("return 'cuda' if model else 'cpu'", False),
         ("return model.cfg.device", False),
         ("return None if model else cfg", False),
+        ("if cfg:\n        return find_my_device(model, 3)\n    return model.device", True),
+        ("return find_my_device(model, cfg)", False),
+        ("return getattr(model, 'device', None)", True),
+        ("return getattr(cfg, 'device', 'cpu')", False),
+        ("return getattr(model, 'device', cfg)", False),
     ],
 )
 def test_a_function_that_gives_a_device(
@@ -130,6 +275,8 @@ def test_a_function_that_gives_a_device(
         ("other", True),
         ("torch.device('cuda')", False),
         ("next(self.parameters()).device", False),
+        ("getattr(self, '_device', None)", False),
+        ("getattr(self, '_word', None)", True),
     ],
 )
 def test_what_a_base_class_of_another_file_keeps_as_its_device(
@@ -139,7 +286,7 @@ def test_what_a_base_class_of_another_file_keeps_as_its_device(
     files = {
         "pkg/__init__.py": "",
         "pkg/base.py": "import torch\n\n\nclass Base:\n    def __init__(self, cfg, device: str, other=None):\n"
-        f"        self.device = {kept}\n",
+        f"        self._device, self._word = torch.device(device), device\n        self.device = {kept}\n",
         "pkg/heir.py": "import torch\nfrom .base import Base\n\n\nclass Heir(Base):\n    def f(self):\n"
         "        return torch.zeros(3, device=self.device)\n",
     }

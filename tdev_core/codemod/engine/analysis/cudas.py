@@ -35,13 +35,25 @@ _PLAIN_EXTENSION = re.compile(r"(?:fused_\w+|\w+_cuda)\Z")
 _KERNELS = re.compile(r"(?:\w+_)?kernels?\Z")
 _OPERATORS = re.compile(r"_C\w*\Z|\w*kernels?\w*\Z|\w*cuda\w*\Z")
 _MAY_HAVE = re.compile(
-    rf"\b(?:{GUARDED}|cucim|cudf|cuml)\b|kernel|_cuda\b|\b(?:from|import)[ \t]+cuda\b|\b_C\b|\btorch\.ops\.|(?i:\bif _?is_cuda\b)|\bimport[ \t]+fused_|\bnumba\b"
+    rf"\b(?:{GUARDED}|cucim|cudf|cuml)\b|kernel|_cuda\b|\b(?:from|import)[ \t]+cuda\b|\b_C\b|\btorch\.ops\.|(?i:\bif _?is_cuda\b)|\bimport[ \t]+fused_|\bnumba\b|[\"']_ext[\"']"
 )
 # A match of that holds one of these; what stands in most files is looked for by itself.
 _COMMON = "kernel"
 _RARE = (
     *(name.replace("\\", "") for name in GUARDED.split("|")),
-    *("cucim", "cudf", "cuml", "cuda", "CUDA", "Cuda", "_C", "torch.ops.", "fused_", "numba"),
+    *(
+        "cucim",
+        "cudf",
+        "cuml",
+        "cuda",
+        "CUDA",
+        "Cuda",
+        "_C",
+        "torch.ops.",
+        "fused_",
+        "numba",
+        "_ext",
+    ),
 )
 # What is imported only there: `if _is_cuda: from ops import accept`.
 _FOR_CUDA = re.compile(r"_?(?:is|IS)_(?:cuda|CUDA)(?:\(\))?\Z")

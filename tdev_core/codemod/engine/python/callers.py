@@ -20,7 +20,7 @@ from tdev_core.codemod.engine.python.collector import without_collector
 from tdev_core.codemod.engine.python.lines import Lines
 from tdev_core.codemod.engine.python.tensors import Known, Tensors
 from tdev_core.codemod.engine.python.tree import PythonTree
-from tdev_core.codemod.engine.vocabulary import TENSOR_WORD
+from tdev_core.codemod.engine.vocabulary import TENSOR_WORD, is_documented_device
 
 _DEFINED = re.compile(rb"def(?<!\wdef)[ \t]+(\w+)[ \t]*\(([^()]*(?:\([^()]*\)[^()]*)*)\)")
 _PARAMETER = re.compile(
@@ -35,10 +35,13 @@ _CLASS = re.compile(rb"^([ \t]*)class[ \t]+(\w+)[ \t]*(?:\(([^)]*)\))?", re.MULT
 _HEAD = re.compile(rb"class(?<!\wclass)[ \t]+(\w+)[ \t]*(?:\(([^)]*)\))?[ \t]*:")
 _WORD = re.compile(rb"\w+(?=[\s,)\[]|\Z)")
 # What is given to something, `torch.zeros(n, device=device)`: by what is rare in it.
-_GIVEN = re.compile(rb"(?:device|map_location)[ \t]*=(?!=)\s*[\w.]*device\b")
+_GIVEN = re.compile(rb"(?:device(?:_type)?|map_location)[ \t]*=(?!=)\s*[\w.]*device(?:_type)?\b")
 _OF_OBJECT = re.compile(
     rb"device[ \t]*=(?!=)\s*(?:\w+\.)*(?!self\.|cls\.)(\w{3,})\.((?:\w+_)?device)\b"
 )
+# `device = trainer.device`, which is handed on by that name.
+_BY_ITSELF = re.compile(rb"[ \t]*(?:\w+_)?\Z")
+_KEPT_BY_NAME = re.compile(rb"^[ \t]*(?:\w+_)?device[ \t]*(?:=(?!=)|:)", re.MULTILINE)
 _KEPT = re.compile(rb"device[ \t]*(?:=(?!=)|:|\(self\))")
 _KEEPS = re.compile(rb"(?:self\.|def[ \t]+)((?:\w+_)?)\Z")
 _WORDS_OF_A_CLASS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -75,17 +78,20 @@ class Callers:
         self.texts: list[bytes] = []
         """Those that say anything of devices; none where they are too many to keep."""
         self._others: list[bytes] = []
+        self.modules: dict[str, list[int]] = {}
+        """Those texts that may keep a device in a variable of a module, by its name."""
         self.of_tests: set[int] = set()
         self._size = 0
 
-    def see(self, raw: bytes, *, of_tests: bool = False) -> None:
-        """Take a file into account; ``of_tests``: what it calls, it only tries."""
+    def see(self, raw: bytes, module: str = "", *, of_tests: bool = False) -> None:
+        """Take a file into account, called ``module``; ``of_tests``: what it calls, it only tries."""
         raw = raw.removeprefix(b"\xef\xbb\xbf")
         self._size += len(raw)
         if of_tests:
             self.of_tests.add(id(raw))  # which is kept
         if self._size > _LIMIT:
             self.texts.clear()
+            self.modules.clear()
             self._others.clear()
             self._asked.clear()
             self._homes.clear()
@@ -97,9 +103,14 @@ class Callers:
         self.texts.append(raw)
         if b"device" not in raw:
             return
+        if module and _KEPT_BY_NAME.search(raw) is not None:
+            self.modules.setdefault(module, []).append(len(self.texts) - 1)
         for found in _OF_OBJECT.finditer(raw):
             known = TENSOR_WORD.search(found[1].decode()) is not None
-            if known or not _is_torchs(raw, found.start()):
+            if known or not (
+                _BY_ITSELF.match(raw, *_line_to(raw, found.start()))
+                or _is_torchs(raw, found.start())
+            ):
                 continue
             self._asked.add(f"*{found[1].decode()}.{found[2].decode()}")
             if found[1] + b":" not in raw and found[1] + b" :" not in raw:
@@ -183,6 +194,10 @@ def _gives_torch(raw: bytes, start: int) -> bool:
     )
 
 
+def _line_to(raw: bytes, at: int) -> tuple[int, int]:
+    return raw.rfind(b"\n", 0, at) + 1, at
+
+
 def _is_torchs(raw: bytes, at: int) -> bool:
     """Tell whether the parenthesis that is open at an offset is that of a call of torch's."""
     depth = 0
@@ -261,6 +276,20 @@ class _Statement:
 
     def class_around(self, node: ast.AST) -> ast.ClassDef | None:
         return next((p for p in self.tree.ancestors(node) if isinstance(p, ast.ClassDef)), None)
+
+    def given_to(self, dotted: str) -> list[ast.expr | None]:
+        """Return what is assigned to ``name.attr``, None where it is one of several."""
+        found: list[ast.expr | None] = []
+        for node in self.tree.everything:
+            targets = node.targets if isinstance(node, ast.Assign) else []
+            if isinstance(node, (ast.AnnAssign, ast.AugAssign)):
+                targets = [node.target]
+            for target in targets:
+                if ast.unparse(target).endswith(dotted):
+                    found.append(node.value if isinstance(node, ast.Assign) else None)
+                elif isinstance(target, (ast.Tuple, ast.List)) and dotted in ast.unparse(target):
+                    found.append(None)
+        return found
 
 
 _Use = tuple[_Statement, ast.AST]
@@ -349,12 +378,12 @@ class _Text:
     def _statement(self, number: int) -> _Statement | None:
         if number not in self._parsed:
             text = self._text_of(number).decode("utf-8", "replace")
-            self._parsed[number] = self._read(text) or self._all
+            self._parsed[number] = self._read(text) or self.whole
         return self._parsed[number]
 
     @cached_property
-    def _all(self) -> _Statement | None:
-        """The whole text, where a part of it that starts at the margin is none: it lies in a string."""
+    def whole(self) -> _Statement | None:
+        """The whole text, where it is asked for or a part of it that starts at the margin is none: it lies in a string."""
         return self._read(self._whole)
 
     def _read(self, text: str) -> _Statement | None:
@@ -501,7 +530,9 @@ class _Tree:
             assert isinstance(node, _DEFINITIONS)
             if not statement.tensors.gives_device(node):
                 return False
-        self._grounds[key] = [frozenset(self._leans_on - {key})] if self._leans_on != {key} else []
+        leans = frozenset(self._leans_on - {key})
+        if leans or key not in self._leans_on or self._gives_by_itself(key, heads):
+            self._grounds[key] = [leans]
         # Another of this name, of which the signature could not be read, or what is given it.
         given = re.compile(rb"(?<!\w)" + name + rb"[ \t]*=(?!=)")
         head = re.compile(rb"def[ \t]+" + name + rb"(?!\w)")
@@ -513,6 +544,15 @@ class _Tree:
                     return False
         return heads_seen == len(heads)
 
+    def _gives_by_itself(self, key: str, heads: list[_Use]) -> bool:
+        """Tell whether a function that calls itself brings in a device, too, and does not only hand on its own."""
+        for statement, node in heads:
+            for given in statement.tensors.returned(node):
+                self._leans_on.clear()
+                if statement.tensors.is_own_device(given) and not self._leans_on:
+                    return True
+        return False
+
     def _inherits(self, name: str, attr: str) -> bool:
         """Tell whether a class of the tree, or one that it inherits from, keeps a real device; others are trusted."""
         return self._is_real(f"^{name}.{attr}")
@@ -522,9 +562,14 @@ class _Tree:
 
         One that nobody gives it from outside, and no field of a dataclass, which is a parameter.
         """
-        given = re.compile(
-            rb"(?<![a-zA-Z])" + name.encode() + rb"\." + attr.encode() + rb"[ \t]*=(?!=)"
-        )
+        texts = [self._texts[number].whole for number in self._tree.modules.get(name, ())]
+        modules = [t for t in texts if t is not None and t.tensors.is_bound_at_the_margin(attr)]
+        if modules:
+            self._leans_on.clear()
+            if not all(each.tensors.is_real_at_the_margin(attr) for each in modules):
+                return False
+            self._grounds[self._asking] = [frozenset(self._leans_on)]
+            return self._is_given_real(name, attr)
         found = [
             (self._texts[number].at(at), owner)
             for owner, number, at in self._keepers.get(attr, ())
@@ -541,8 +586,24 @@ class _Tree:
         ):
             return False
         self._grounds[self._asking] = [frozenset(self._leans_on)]
+        return self._is_given_real(name, attr)
+
+    def _is_given_real(self, name: str, attr: str) -> bool:
+        """Tell whether what is given to ``name.attr`` from outside is a real device, wherever that is."""
         dotted = f"{name}.{attr}".encode()
-        return not any(dotted in text.raw and given.search(text.raw) for text in self._texts)
+        given = re.compile(rb"(?<![a-zA-Z])" + re.escape(dotted) + rb"\b[^\n=(]{0,80}=(?!=)")
+        for text in self._texts:
+            for found in given.finditer(text.raw) if dotted in text.raw else ():
+                statement = text.at(found.start())
+                values = statement.given_to(dotted.decode()) if statement is not None else [None]
+                if not all(
+                    value is not None
+                    and statement is not None
+                    and statement.tensors.is_own_device(value)
+                    for value in values
+                ):
+                    return False
+        return True
 
     def _is_kept(self, statement: _Statement | None, owner: str, attr: str) -> bool:
         return statement is not None and any(
@@ -631,7 +692,9 @@ class _Tree:
             return False
         # Or its default is a device that is made: `device=torch.device("cpu")`.
         shown = shown or all(isinstance(each.default(parameter), ast.Call) for each in signatures)
-        found, grounds = False, list[frozenset[str]]()
+        # What one function of a name says of it, those that stand in its place are given, too.
+        found = promised = any(each.is_promised(parameter) for each in signatures)
+        grounds = [frozenset[str]()] if promised else []
         heads = [signature.node for signature in signatures]
         if any(map(_is_wrapped, heads)) or any("fire.Fire(" in each.source for each in signatures):
             return False
@@ -642,9 +705,11 @@ class _Tree:
             if isinstance(node, ast.Call):
                 call = node
             elif not isinstance(call, ast.Call) or call.func is not node:
+                if statement.of_tests:
+                    continue  # which looks at it
                 return False
-            own = [each for each in signatures if _is_own(statement, call, each)]
-            for signature in own or signatures:
+            own = _meant_by(statement, call, signatures)
+            for signature in own:
                 given = signature.given(call, parameter)
                 if given is _NONE_GIVEN and statement.source not in (s.source for s in signatures):
                     continue  # a call of another one of this name
@@ -657,12 +722,13 @@ class _Tree:
                 # What it is given by itself alone says nothing.
                 # Nor does what a test gives it.
                 plain = isinstance(given, ast.Constant) and not private
-                if not (plain or statement.of_tests or statement.function_around(call) in heads):
+                tried = statement.of_tests and not signature.of_tests
+                if not (plain or tried or statement.function_around(call) in heads):
                     found = True
                     shown = shown or not is_default
                     grounds.append(frozenset(self._leans_on))
         self._grounds[self._asking] = grounds
-        return shown and found
+        return (shown or promised) and found
 
     def _heads(self, name: str) -> list[_Use]:
         """Return the functions of a name that are told a device, or the classes that are made with one."""
@@ -722,6 +788,7 @@ class _Signature:
         owner: ast.ClassDef | None,
     ) -> None:
         self.source = statement.source
+        self.of_tests = statement.of_tests
         self.tensors = statement.tensors
         self.owner = owner
         self.node = node
@@ -755,6 +822,18 @@ class _Signature:
         prose = ast.get_docstring(self.node, clean=False) or ""
         told = rf"^[ \t]*(?::param\s+)?`*{parameter}`*\s*[:(][^\n]{{0,90}}(?:\bstr(?:ing)?\b|[`'\"]cuda)"
         return re.search(told, prose, re.MULTILINE) is not None
+
+    def is_promised(self, parameter: str) -> bool:
+        """Tell whether its annotation, its docstring or that of its class says that it is given a ``torch.device``."""
+        said = self._all[parameter].annotation
+        if said is not None:
+            return self.tensors.promises_a_device(said)
+        homes = [self.node, self.owner if self.node.name == "__init__" else None]
+        return any(
+            is_documented_device(ast.get_docstring(home, clean=False) or "", parameter)
+            for home in homes
+            if home is not None
+        )
 
     def given(self, call: ast.Call, parameter: str) -> ast.expr | None:
         """Return what a call gives, or the default, or that there is none; None where it is not to be seen."""
@@ -795,13 +874,19 @@ def _may_mean(use: _Use, owners: list[ast.ClassDef | None]) -> bool:
             return True
 
 
-def _is_own(statement: _Statement, call: ast.Call, signature: _Signature) -> bool:
-    """Tell whether ``self.function(…)`` calls the one that the class around defines itself."""
+def _meant_by(
+    statement: _Statement, call: ast.Call, signatures: list[_Signature]
+) -> list[_Signature]:
+    """Return which functions of one name a call may mean: a plain name no method, ``self.function`` the class's own."""
     match call.func:
+        case ast.Name():
+            found = [each for each in signatures if each.owner is None]
         case ast.Attribute(value=ast.Name(id="self" | "cls")):
-            return statement.class_around(call) is signature.owner is not None
+            around = statement.class_around(call)
+            found = [each for each in signatures if each.owner is around is not None]
         case _:
-            return False
+            found = []
+    return found or signatures
 
 
 # What leaves a function's arguments as they are.

@@ -10,7 +10,6 @@ import ast
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from types import NoneType
 from typing import Literal
 
 from tdev_core.codemod.engine.api import ProgramTree
@@ -352,6 +351,13 @@ class Tensors:
                 return self._is_real_of_self(node, attr, deep - 1)
             case ast.Attribute(attr=attr, value=value) if DEVICE_NAME.search(attr):
                 return attr == "_execution_device" or self._has_real_device(value, attr)
+            case ast.Call(func=ast.Name(id="getattr"), args=[owner, asked, *otherwise]) if deep:
+                return (
+                    isinstance(asked, ast.Constant)
+                    and isinstance(asked.value, str)
+                    and self._is_real_if_asked(node, owner, asked.value, deep - 1)
+                    and all(self.is_own_device(each, deep - 1) for each in otherwise)
+                )
             case ast.Call():
                 if self._name(node.func) in _MAKERS:
                     return True
@@ -362,6 +368,12 @@ class Tensors:
                 return self._is_real_name(node, name, deep - 1)
             case _:
                 return False
+
+    def _is_real_if_asked(self, call: ast.Call, owner: ast.expr, attr: str, deep: int) -> bool:
+        """Answer for ``getattr(self, "_device", None)`` as for ``self._device``."""
+        if isinstance(owner, ast.Name) and owner.id in ("self", "cls"):
+            return self._is_real_of_self(call, attr, deep)
+        return DEVICE_NAME.search(attr) is not None and self._has_real_device(owner, attr)
 
     def _has_real_device(self, owner: ast.expr, attr: str) -> bool:
         """Tell whether the ``device`` of an object is a real one: that of a tensor, a module or the like."""
@@ -377,7 +389,10 @@ class Tensors:
         if isinstance(owner, ast.Name):
             if (named := self._class_of(owner)) and self._known.told(f"*{named}.{attr}"):
                 return True
-            if self._asked_as_tensor(owner) or holds_tensors(self._around(owner), owner.id):
+            around = self._around(owner)
+            if self._asked_as_tensor(owner) or holds_tensors(around, owner.id):
+                return True
+            if any(used_as_tensor(around, name) for name in self._also_called(owner)):
                 return True
             # `acc = self.trainer.accelerator`: what it is called where it comes from.
             given = [
@@ -429,7 +444,7 @@ class Tensors:
         while home is not None and not self._binds(home, name):
             home = self._home(home)
         if home is None:
-            return self._is_real_at_the_margin(name, deep)
+            return self.is_real_at_the_margin(name, deep)
         bindings = self._bound_in(home).get(name, [])
         if (since := self._last_plain(node, name)) is not None:
             bindings = [part for part in bindings if part is since or not _before(part, since)]
@@ -452,7 +467,11 @@ class Tensors:
         given = _parameters(home) if isinstance(home, FUNCTIONS) else {}
         return name in given or name in self._bound_in(home)
 
-    def _is_real_at_the_margin(self, name: str, deep: int) -> bool:
+    def is_bound_at_the_margin(self, name: str) -> bool:
+        """Tell whether the module has a variable of this name."""
+        return bool(self._bound_in(self._tree.module).get(name))
+
+    def is_real_at_the_margin(self, name: str, deep: int = 4) -> bool:
         """Answer for a module's variable: of this file, of which not all need be here, or of another one."""
         bindings = self._bound_in(self._tree.module).get(name, [])
         imported = [part for part in bindings if isinstance(part, ast.ImportFrom)]
@@ -477,7 +496,7 @@ class Tensors:
         if isinstance(part, ast.NamedExpr):
             return self.is_own_device(part.value, deep)
         if isinstance(part, ast.AnnAssign):
-            return self._promises_a_device(part.annotation) or (
+            return self.promises_a_device(part.annotation) or (
                 part.value is not None and self.is_own_device(part.value, deep)
             )
         return all(
@@ -511,7 +530,7 @@ class Tensors:
         if isinstance(home, ast.Lambda):
             return False
         said = _parameters(home)[name].annotation
-        if said is not None and self._promises_a_device(said):
+        if said is not None and self.promises_a_device(said):
             return True
         owner = next((p for p in self._tree.ancestors(home) if isinstance(p, ast.ClassDef)), None)
         made = home.name == "__init__" and owner is not None
@@ -522,27 +541,32 @@ class Tensors:
         if isinstance(function, ast.AsyncFunctionDef):
             return False
         if function.returns is not None:
-            return self._promises_a_device(function.returns)
-        returned = [each for each in _within(function) if isinstance(each, ast.Return)]
-        return any(
-            not isinstance(each.value, (ast.Constant, NoneType)) for each in returned
-        ) and all(each.value is None or self.is_own_device(each.value) for each in returned)
+            return self.promises_a_device(function.returns)
+        returned = [each.value for each in _within(function) if isinstance(each, ast.Return)]
+        return any(self.returned(function)) and all(
+            value is None or self.is_own_device(value) for value in returned
+        )
 
-    def _promises_a_device(self, said: ast.expr) -> bool:
+    def returned(self, function: ast.AST) -> list[ast.expr]:
+        """Return what a function may return, constants and nothing aside."""
+        found = (each.value for each in _within(function) if isinstance(each, ast.Return))
+        return [v for v in found if v is not None and not isinstance(v, ast.Constant)]
+
+    def promises_a_device(self, said: ast.expr) -> bool:
         """Tell whether an annotation is ``torch.device``, ``None`` aside."""
         match said:
             case ast.Constant(value=str() as text):
                 try:
-                    return self._promises_a_device(ast.parse(text, mode="eval").body)
+                    return self.promises_a_device(ast.parse(text, mode="eval").body)
                 except SyntaxError:
                     return False
             case ast.BinOp(left=left, op=ast.BitOr(), right=right):
                 sides = [s for s in (left, right) if ast.unparse(s) != "None"]
-                return bool(sides) and all(map(self._promises_a_device, sides))
+                return bool(sides) and all(map(self.promises_a_device, sides))
             case ast.Subscript(value=outer, slice=inner):
                 return ast.unparse(outer).rpartition(".")[
                     2
-                ] == "Optional" and self._promises_a_device(inner)
+                ] == "Optional" and self.promises_a_device(inner)
             case ast.Name() | ast.Attribute():
                 return self._name(said) in ("torch.device", "tdev.device")
             case _:
@@ -589,13 +613,13 @@ class Tensors:
                         if _is_own(target, attr):
                             yield value
                         elif isinstance(target, (ast.Tuple, ast.List)):
-                            yield from (None for each in target.elts if _is_own(each, attr))
+                            yield from _at_the_place_of(target, value, attr)
                 case ast.AnnAssign(target=target, annotation=said, value=value):
                     if _is_own(target, attr):
-                        yield True if self._promises_a_device(said) else value
+                        yield True if self.promises_a_device(said) else value
                     elif isinstance(target, ast.Name) and target.id == attr:
                         # A field, which whoever makes one may give something else.
-                        yield True if self._promises_a_device(said) else None
+                        yield True if self.promises_a_device(said) else None
                 case ast.FunctionDef(name=name) if name == attr:
                     yield True if self.gives_device(part) else None
                 case _:
@@ -653,6 +677,15 @@ class Tensors:
         """Tell whether a function asks of a name what only a tensor answers: its own, or of ``item_seq`` any of the file."""
         home = self._home(node) if "_" not in node.id else None
         return used_as_tensor(self._source if home is None else self._tree.source(home), node.id)
+
+    def _also_called(self, node: ast.Name) -> Iterator[str]:
+        """Yield the names that a function gives to what it calls by this one: ``t, w = points, weights.clone()``."""
+        for part in _within(self._home(node) or self._tree.module):
+            if isinstance(part, ast.Assign) and node.id in _read_by(part.value):
+                for name in _names_of(part.targets[0]):
+                    given = list(self._given(part, name))
+                    if all(isinstance(each, ast.Name) and each.id == node.id for each in given):
+                        yield name
 
     def _home(self, node: ast.AST) -> ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | None:
         for parent in self._tree.ancestors(node):
@@ -889,6 +922,12 @@ def _names_of(target: ast.expr) -> set[str]:
     return set(_stored(target))
 
 
+def _read_by(value: ast.expr) -> set[str]:
+    """Return the names that are handed on as they are, alone or beside others."""
+    several = value.elts if isinstance(value, ast.Tuple) else [value]
+    return {each.id for each in several if isinstance(each, ast.Name)}
+
+
 def _sizes(args: list[ast.expr]) -> bool:
     """Tell whether arguments are sizes, as ``x.view(-1, 3)`` is given: an array's ``view`` takes a type alone."""
     plain = [arg.operand if isinstance(arg, ast.UnaryOp) else arg for arg in args]
@@ -984,6 +1023,19 @@ def _is_own(target: ast.expr, attr: str) -> bool:
         and isinstance(target.value, ast.Name)
         and target.value.id in ("self", "cls")
     )
+
+
+def _at_the_place_of(
+    target: ast.Tuple | ast.List, value: ast.expr, attr: str
+) -> Iterator[ast.expr | None]:
+    """Yield what ``self.attr`` gets as one of several: ``self.device, self.dtype = x.device, x.dtype``."""
+    several = value.elts if isinstance(value, ast.Tuple) else []
+    plain = len(several) == len(target.elts) and not any(
+        isinstance(each, ast.Starred) for each in (*several, *target.elts)
+    )
+    for at, each in enumerate(target.elts):
+        if _is_own(each, attr):
+            yield several[at] if plain else None
 
 
 def _one_of(several: ast.Tuple, target: ast.Tuple, name: str) -> ast.expr | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from tdev_core.codemod.engine.analysis.resolve import Reference
+from tdev_core.codemod.engine.analysis.resolve import TENSOR_TYPE, Reference
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.architecture import (
     asks_for_nvidias,
@@ -92,11 +92,18 @@ def _order(file: File, node: cst.CSTNode) -> tuple[int, int]:
     return at, 1
 
 
+def _is_said(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether something stands in an annotation."""
+    return any(isinstance(parent, cst.Annotation) for parent in file.tree.ancestors(node))
+
+
 def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
     names = file.names
     name = found.name
     if found.target != "torch" and all(map(file.for_checkers_only, found.bindings)):
         return  # the name of a type, which no call is made by
+    if TENSOR_TYPE.match(name) and _is_said(file, found.node):
+        return
     at = file.tree.span(found.node)[0]
     for span in [tried for tried in file.tried if tried[0] <= at < tried[1]]:
         file.tried.remove(span)

@@ -9,6 +9,7 @@ import warnings
 import libcst as cst
 
 from tdev_core.codemod.engine.analysis.nodes import children, dotted, string_value
+from tdev_core.codemod.engine.analysis.resolve import TENSOR_TYPE
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.rules.kept_names import asks_for_a_public_name
@@ -289,6 +290,8 @@ def _annotation(file: File, literal: cst.SimpleString) -> None:
     for found in re.finditer(r"(?<![\w.])(\w+)((?:\.\w+)+)", literal.raw_value):
         imported = file.resolver.imported(file.scopes.of(literal), found[1])
         if imported is None or imported[0] != "torch" or not found[2].startswith(".cuda."):
+            continue
+        if TENSOR_TYPE.match(f"torch{found[2]}"):
             continue
         start = file.tree.span(literal)[0] + len(literal.prefix) + len(literal.quote)
         start += found.start(1)
