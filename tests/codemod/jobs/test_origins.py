@@ -201,6 +201,107 @@ def test_an_objects_device_by_a_name_of_its_own(
     assert ("pkg/uses.py" in _rewritten(place, codemod, files)) is not told
 
 
+FIXTURE = "import pytest\nimport torch\n\n\n{0}\ndef device(request):\n    {1}\n"
+
+
+@pytest.mark.parametrize(
+    ("decorator", "body", "told"),
+    [
+        ("@pytest.fixture", "return torch.device('cpu')", True),
+        ("@pytest.fixture(scope='session')", "yield torch.device('cuda')", True),
+        ("@pytest.fixture(params=[torch.device('cpu')])", "return request.param", True),
+        ("@pytest.fixture(params=all_devices())", "return request.param", True),
+        ("@pytest.fixture(params=['cpu', 'cuda'])", "return request.param", False),
+        ("@pytest.fixture", "return 'cuda'", False),
+        ("@pytest.fixture(params=device_words())", "return request.param", False),
+        ("@cache", "return torch.device('cpu')", False),
+    ],
+)
+@pytest.mark.parametrize("above", ["", "@pytest.mark.parametrize('n', [1, 2])\n"])
+def test_a_fixture_that_gives_tests_a_device(
+    place: Path, codemod: Callable[..., Ran], decorator: str, body: str, told: bool, above: str
+) -> None:
+    """By all that it returns, yields or lists; of all fixtures of its name."""
+    lists = (
+        "\n\ndef all_devices():\n    gpu = torch.device('cuda')\n    return [torch.device('cpu')] if 3 else list(dict.fromkeys([gpu]))"
+        "\n\n\ndef device_words():\n    return ['cuda']\n"
+    )
+    files = {
+        "tests/conftest.py": FIXTURE.format(decorator, body)
+        + lists.replace(" if 3 else ", "\n    return "),
+        "tests/test_it.py": f"import pytest\nimport torch\n\n\n{above}def test_it(n, device):\n{MADE}",
+    }
+    assert ("tests/test_it.py" in _rewritten(place, codemod, files)) is not told
+
+
+@pytest.mark.parametrize(
+    ("listed", "told"),
+    [
+        ("'device', [torch.device('cpu'), torch.device('cuda')]", True),
+        ("'device', ['cpu', 'cuda']", False),
+        ("'n, device', [(1, torch.device('cpu'))]", False),
+        ("('n', 'device'), [(1, 'cuda')]", False),
+    ],
+)
+def test_what_is_listed_above_a_test_takes_the_fixtures_place(
+    place: Path, codemod: Callable[..., Ran], listed: str, told: bool
+) -> None:
+    files = {
+        "tests/conftest.py": FIXTURE.format("@pytest.fixture", "return torch.device('cpu')"),
+        "tests/test_it.py": f"import pytest\nimport torch\n\n\n@pytest.mark.parametrize({listed})\n"
+        f"def test_it(n, device):\n{MADE}",
+    }
+    _rewritten(place, codemod, files)
+    assert ("tdev.zeros" in (place / "tests/test_it.py").read_text()) is not told
+
+
+@pytest.mark.parametrize(
+    ("said", "real"),
+    [
+        (":rtype: torch.device", True),
+        (":rtype: :class:`torch.device`", True),
+        ("Returns:\n        torch.device: the best one.", True),
+        ("Returns\n    -------\n    torch.device", True),
+        (":rtype: torch.device or str", False),
+        ("Returns:\n        where it is.", False),
+    ],
+)
+def test_a_docstring_promises_a_device(
+    place: Path, codemod: Callable[..., Ran], said: str, real: bool
+) -> None:
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/finds.py": f'def find_my_device(x):\n    """Find it.\n\n    {said}\n    """\n    return x.find()\n',
+        "pkg/uses.py": "import torch\nfrom .finds import find_my_device\n\n\ndef f(m):\n"
+        "    device = find_my_device(m)\n    return torch.zeros(3, device=device)\n",
+    }
+    assert ("pkg/uses.py" in _rewritten(place, codemod, files)) is not real
+
+
+@pytest.mark.parametrize(
+    ("made", "told"),
+    [
+        ("with Context(3) as ctx:\n        pass", True),
+        ("ctx = Context(3)", True),
+        ("ctx = other(3)", False),
+        ("ctx = Other(3)", False),
+    ],
+)
+def test_an_object_that_is_made_where_it_is_asked(
+    place: Path, codemod: Callable[..., Ran], made: str, told: bool
+) -> None:
+    """Its class keeps a real device, whatever the variable is called."""
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/context.py": "import torch\n\n\nclass Context:\n    def __init__(self, n):\n"
+        "        self.device = torch.device('cuda')\n\n\nclass Other:\n    def __init__(self, n):\n"
+        "        self.device = n\n",
+        "pkg/uses.py": "import torch\nfrom .context import Context, Other, other\n\n\ndef f():\n"
+        f"    {made}\n    return torch.zeros(3, device=ctx.device)\n",
+    }
+    assert ("pkg/uses.py" in _rewritten(place, codemod, files)) is not told
+
+
 HELD = "import torch\n\n\nclass Maker:\n    def __init__(self, n, device=None):\n        self.device = device\n"
 USED = "\n    def make(self):\n        return torch.zeros(3, device=self.device)\n"
 

@@ -18,7 +18,7 @@ from itertools import chain
 
 from tdev_core.codemod.engine.python.collector import without_collector
 from tdev_core.codemod.engine.python.lines import Lines
-from tdev_core.codemod.engine.python.tensors import Known, Tensors
+from tdev_core.codemod.engine.python.tensors import Known, Tensors, fixtures_call
 from tdev_core.codemod.engine.python.tree import PythonTree
 from tdev_core.codemod.engine.vocabulary import TENSOR_WORD, is_documented_device
 
@@ -113,15 +113,14 @@ class Callers:
             ):
                 continue
             self._asked.add(f"*{found[1].decode()}.{found[2].decode()}")
-            if found[1] + b":" not in raw and found[1] + b" :" not in raw:
-                continue
-            said = re.compile(rb"(?<![\w.])" + found[1] + rb"\s*:\s*[\"']?(?:\w+\.)*([A-Z]\w+)")
-            for named in {each[1] for each in said.finditer(raw)}:
+            for named in _classes_of(raw, found[1]):
                 self._asked.add(f"*{named.decode()}.{found[2].decode()}")
         for found in _DEFINED.finditer(raw):
             if b"device" in found[1] and found[1] not in _NEVER:
                 place = len(self.texts) - 1, found.start()
                 self._givers.setdefault(found[1].decode(), []).append(place)
+                if of_tests:
+                    self._asked.add(f"@{found[1].decode()}")
             if b"device" not in found[2]:
                 continue
             owner = _class_around(raw, found.start()) if found[1] == b"__init__" else found[1]
@@ -192,6 +191,18 @@ def _gives_torch(raw: bytes, start: int) -> bool:
     return any(
         _is_torchs(raw, found.start()) for found in _GIVEN.finditer(raw, start, start + _REACH)
     )
+
+
+def _classes_of(raw: bytes, name: bytes) -> set[bytes]:
+    """Return the classes that a text says a name is one of: by an annotation, or by making one."""
+    said = []
+    if name + b":" in raw or name + b" :" in raw:
+        said.append(rb"(?<![\w.])" + name + rb"\s*:\s*[\"']?(?:\w+\.)*([A-Z]\w+)")
+    if name + b" =" in raw or name + b"=" in raw:
+        said.append(rb"(?<![\w.])" + name + rb"[ \t]*=[ \t]*(?:\w+\.)*([A-Z]\w+)\(")
+    if b" as " + name in raw:
+        said.append(rb"([A-Z]\w+)\((?:[^()]|\([^()]*\))*\)\s+as\s+" + name + rb"\b")
+    return {found[1] for each in said for found in re.finditer(each, raw)}
 
 
 def _line_to(raw: bytes, at: int) -> tuple[int, int]:
@@ -483,7 +494,9 @@ class _Tree:
     # -- one parameter ------------------------------------------------------------------------
 
     def _holds(self, key: str) -> bool:
-        if key.endswith("()"):
+        if key.startswith("@"):
+            return self._provides(key)
+        if key.endswith(("()", "[]")):
             return self._gives(key)
         if key.startswith("*"):
             return self._keep(*key[1:].rsplit(".", 1))
@@ -517,10 +530,23 @@ class _Tree:
         signatures = [each for each in signatures if each.has(parameter)]
         return bool(signatures) and self._all_give(uses, signatures, name, parameter)
 
+    def _provides(self, key: str) -> bool:
+        """Tell whether each fixture of a name gives a real device."""
+        heads = [
+            (statement, node)
+            for statement, node in self._heads(f"{key[1:]}()")
+            if isinstance(node, _DEFINITIONS) and fixtures_call(node) is not None
+        ]
+        self._leans_on.clear()
+        if not heads or not all(s.tensors.provides_device(node) for s, node in heads):
+            return False
+        self._grounds[key] = [frozenset(self._leans_on)]
+        return True
+
     def _gives(self, key: str) -> bool:
-        """Tell whether every function of a name gives a real device, and nothing else has that name."""
-        heads = self._heads(key)
-        name = key.removesuffix("()").encode()
+        """Tell whether every function of a name gives a real device, or a list of them, and nothing else has that name."""
+        name = key[:-2].encode()
+        heads = self._heads(f"{key[:-2]}()")
         if not heads or any(
             not isinstance(node, _DEFINITIONS) or _is_wrapped(node) for _, node in heads
         ):
@@ -528,7 +554,8 @@ class _Tree:
         self._leans_on.clear()
         for statement, node in heads:
             assert isinstance(node, _DEFINITIONS)
-            if not statement.tensors.gives_device(node):
+            tensors = statement.tensors
+            if not (tensors.gives_device if key.endswith("()") else tensors.gives_devices)(node):
                 return False
         leans = frozenset(self._leans_on - {key})
         if leans or key not in self._leans_on or self._gives_by_itself(key, heads):

@@ -411,9 +411,18 @@ class Tensors:
         return self._known.told(f"*{last}.{attr}")
 
     def _class_of(self, node: ast.Name) -> str:
-        """Return the class that a parameter is annotated with, ``sae: "SAE[Any]"``; nothing where it is no parameter."""
+        """Return the class that a parameter is annotated with, ``sae: "SAE[Any]"``, or that a variable is made of."""
         bindings = self._bindings(node, node.id)
         home = bindings[0] if len(bindings) == 1 else None
+        match home:
+            case (
+                ast.withitem(context_expr=ast.Call(func=called))
+                | ast.Assign(targets=[ast.Name()], value=ast.Call(func=called))
+            ):
+                last = _last_name(called)
+                return last if last[:1].isupper() else ""
+            case _:
+                pass
         if not isinstance(home, (ast.FunctionDef, ast.AsyncFunctionDef)):
             return ""
         given = _parameters(home).get(node.id)
@@ -532,9 +541,61 @@ class Tensors:
         said = _parameters(home)[name].annotation
         if said is not None and self.promises_a_device(said):
             return True
+        if home.name.startswith("test") or fixtures_call(home) is not None:
+            # Which pytest calls, with what is listed above it or what the fixture of that name gives.
+            listed = list(_listed_above(home, name))
+            if (
+                any(self.are_devices(each) for each in listed)
+                or not listed
+                and self._known.told(f"@{name}")
+            ):
+                return True
         owner = next((p for p in self._tree.ancestors(home) if isinstance(p, ast.ClassDef)), None)
         made = home.name == "__init__" and owner is not None
         return self._known.told(f"{owner.name if made and owner is not None else home.name}.{name}")
+
+    def are_devices(self, node: ast.expr | None, deep: int = 4) -> bool:
+        """Tell whether the items of an expression are real devices, all of them."""
+        if node is None or deep < 0:
+            return False
+        match node:
+            case ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items):
+                return bool(items) and all(self.is_own_device(each) for each in items)
+            case ast.ListComp(elt=item) | ast.GeneratorExp(elt=item):
+                return self.is_own_device(item)
+            case ast.BinOp(left=left, op=ast.Add(), right=right):
+                return self.are_devices(left, deep - 1) and self.are_devices(right, deep - 1)
+            case ast.Call(func=ast.Name(id="list" | "tuple" | "set" | "sorted"), args=[inner, *_]):
+                return self.are_devices(inner, deep - 1)
+            case ast.Call(func=ast.Attribute(attr="fromkeys"), args=[inner]):
+                return self.are_devices(inner, deep - 1)
+            case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
+                return self._known.told(f"{name}[]")
+            case ast.Name(id=name):
+                bindings = self._bindings(node, name)
+                given = [each for part in bindings for each in self._given(part, name)]
+                return bool(given) and all(self.are_devices(each, deep - 1) for each in given)
+            case _:
+                return False
+
+    def gives_devices(self, function: ast.AST) -> bool:
+        """Tell whether all that a function returns are lists of real devices."""
+        returned = self.returned(function)
+        return bool(returned) and all(map(self.are_devices, returned))
+
+    def provides_device(self, fixture: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+        """Tell whether a fixture of pytest's gives tests a real device, and nothing else."""
+        call = fixtures_call(fixture)
+        keywords = call.keywords if isinstance(call, ast.Call) else []
+        params = next((each.value for each in keywords if each.arg == "params"), None)
+        yielded = [each.value for each in _within(fixture) if isinstance(each, ast.Yield)]
+        given = [*self.returned(fixture), *(each for each in yielded if each is not None)]
+        return bool(given) and all(
+            self.are_devices(params)
+            if ast.unparse(each) == "request.param"
+            else self.is_own_device(each)
+            for each in given
+        )
 
     def gives_device(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
         """Tell whether a function gives a real device, by its annotation or by all that it returns."""
@@ -542,6 +603,8 @@ class Tensors:
             return False
         if function.returns is not None:
             return self.promises_a_device(function.returns)
+        if _PROMISED.search(ast.get_docstring(function, clean=False) or "") is not None:
+            return True
         returned = [each.value for each in _within(function) if isinstance(each, ast.Return)]
         return any(self.returned(function)) and all(
             value is None or self.is_own_device(value) for value in returned
@@ -884,6 +947,37 @@ class Tensors:
                 return _CLASSES.match(self._name(said)) is not None
             case _:
                 return False
+
+
+# What a docstring says of what is given: `:rtype: torch.device`, or the first line below `Returns:`.
+_PROMISED = re.compile(
+    r":rtype:\s*(?::\w+:)?[`~]*torch\.device\b(?![^\n]*\bstr)"
+    r"|\bReturns?:?[ \t]*\n(?:[ \t]*-+[ \t]*\n)?[ \t]*(?:\w+[ \t]*:[ \t]*)?[`~(:\w]*\btorch\.device\b(?![^\n]*\bstr)"
+)
+
+
+def fixtures_call(function: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.expr | None:
+    """Return the decorator that makes a function a fixture of pytest's."""
+    for each in function.decorator_list:
+        head = ast.unparse(each.func if isinstance(each, ast.Call) else each)
+        if head.rpartition(".")[2] == "fixture":
+            return each
+    return None
+
+
+def _listed_above(
+    function: ast.FunctionDef | ast.AsyncFunctionDef, name: str
+) -> Iterator[ast.expr]:
+    """Yield what ``@pytest.mark.parametrize`` lists for a parameter; nothing is said of one among several."""
+    for each in function.decorator_list:
+        if isinstance(each, ast.Call) and ast.unparse(each.func).endswith("parametrize"):
+            match each.args:
+                case [ast.Constant(value=str(names)), values] if name in re.split(r"[\s,]+", names):
+                    yield values if names.strip() == name else ast.Constant(value=names)
+                case [ast.List() | ast.Tuple() as names, *_] if name in ast.unparse(names):
+                    yield names
+                case _:
+                    pass
 
 
 def _plain(home: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> list[ast.arg]:

@@ -82,12 +82,11 @@ def device_argument(file: File, call: Call, name: str) -> Answer:
             return "may be cuda" if _map_location(file, value) else "not cuda"
         if _is_cpus_arm(file, value):
             return "not cuda"
+        makes = name in _MAKES_DEVICES and bool(file.flow.kinds(value) & MAY_BE_CUDA)
         may_be = _is_a_string_here(file, value) or (
-            file.flow.may_be_cuda(value) and not is_own_device(file, value)
+            (makes or file.flow.may_be_cuda(value)) and not is_own_device(file, value)
         )
         may_be = may_be and not _holds_tensors_own(file, value)
-        if name in _MAKES_DEVICES and not may_be:
-            may_be = bool(file.flow.kinds(value) & MAY_BE_CUDA)
         return "may be cuda" if may_be else "not cuda"
     found = False
     for value in call.double_starred:

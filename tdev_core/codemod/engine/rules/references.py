@@ -50,6 +50,7 @@ from tdev_core.codemod.engine.rules.speaks_of_others import said_of_others
 from tdev_core.codemod.engine.rules.tellings import (
     CHOOSES_A_WORD,
     asks_to_copy_unwaited,
+    asks_to_pin,
     is_told_as_cudas,
     only_chooses_a_word,
     only_tells_of_cuda,
@@ -218,6 +219,8 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
             guarded = "a message that says CUDA"
         if guarded is None and asks_to_copy_unwaited(file, found.node):
             guarded = "copies that nobody waits for, which are right on CUDA alone"
+        if guarded is None and asks_to_pin(file, found.node):
+            guarded = "page-locked memory, which torch has for CUDA"
         if guarded is None and beside_a_comparison_that_stays(file, found.node):
             said = f"{name} stands beside a question that is left as it is"
             kept_question(file, found, KERNEL, said, "note")
