@@ -90,6 +90,10 @@ class ProgramTree:
     """Packages inside others that are called as folders of scripts or tests are: ``lib.tools``, ``lib.benchmarks``."""
     of_torch_cuda: frozenset[str] = frozenset()
     """Packages of the tree with a module, and not only a test or a script, that calls ``torch.cuda`` or imports tdev."""
+    silent_modules: frozenset[str] = frozenset()
+    """Classes with a ``forward`` that name no device in their methods, nor do those that they speak of; ``*``: all of the tree."""
+    know_mps: frozenset[str] = frozenset()
+    """Packages of the tree with a module, and not only a test, that asks for MPS or makes a device of it."""
     needs_cuda: Mapping[str, str] = field(default_factory=dict)
     """Files, as they are shown, that import a module which cannot be imported without CUDA, and why in words."""
 

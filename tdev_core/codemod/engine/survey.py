@@ -8,14 +8,14 @@ last parts, so that an answer may be yes too often and never no too often.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import PurePath
 
 from tdev_core.codemod.engine.api import ProgramTree
 from tdev_core.codemod.engine.python.callers import Callers
 from tdev_core.codemod.engine.python.tensors import Known
 from tdev_core.codemod.engine.staying import built_on, moves_by_cuda_alone, staying
-from tdev_core.codemod.engine.vocabulary import SETTINGS, give_devices, without_prose
+from tdev_core.codemod.engine.vocabulary import SETTINGS, give_devices, knows_mps, without_prose
 from tdev_core.ecosystem.package_table import packages
 
 _GIVES_TORCH = re.compile(
@@ -167,6 +167,7 @@ class Survey:
         self._strings: set[tuple[str, str]] = set()
         self._runtimes: set[str] = set()
         self._of_torch_cuda: set[str] = set()
+        self._know_mps: set[str] = set()
         self._inner: set[str] = set()
         self._staying: set[bytes] = set()
         self._staying_uses: set[bytes] = set()
@@ -226,6 +227,9 @@ class Survey:
                     self._of_package.setdefault(top, []).append(compiled)
             if _brings_tdev(raw) and not is_script(path, raw):
                 self._of_torch_cuda.add(top)
+            if top not in self._know_mps and b"mps" in raw:
+                if knows_mps(without_prose(raw.decode("latin-1"))):
+                    self._know_mps.add(top)
         if not self._looks_for_staying:
             module = path.parent.name if path.stem == "__init__" else path.stem
             self._callers.see(raw, module, of_tests=tests)
@@ -380,6 +384,8 @@ class Survey:
             word_devices=words,
             runtimes=frozenset(self._runtimes),
             of_torch_cuda=frozenset(self._of_torch_cuda),
+            know_mps=frozenset(self._know_mps),
+            silent_modules=silent_modules(self._callers.every),
             inner_packages=frozenset(self._inner),
             staying=frozenset(name.decode() for name in self._staying),
             staying_uses=frozenset(name.decode() for name in self._staying_uses),
@@ -391,6 +397,50 @@ class Survey:
             called=frozenset(self._called & self._defined),
             beside=frozenset(self._beside & self._defined),
         )
+
+
+_NAMES_A_DEVICE = re.compile(rb"[\"']cuda|\.cuda\(|\.is_cuda\b|\btorch\.(?:device\(|cuda\.)")
+_OWNER = re.compile(rb"^class[ \t]+(\w+)[^\n]*\n(?:[ \t)#][^\n]*\n|\r?\n)*", re.MULTILINE)
+_OTHER_CLASS = re.compile(rb"\b[A-Z]\w+")
+_METHOD = re.compile(rb"^[ \t]+(?:async[ \t]+)?def[ \t]+(\w+)", re.MULTILINE)
+
+
+def silent_modules(texts: Iterable[bytes]) -> frozenset[str]:
+    """Return the classes with a ``forward`` that name no device in their methods, nor do those that they speak of.
+
+    ``*`` stands for every one, where none names any. Nothing is looked for where nothing is compiled.
+    """
+    texts = [raw for raw in texts if b"jit.script(" in raw or b"def forward" in raw]
+    if not any(b"jit.script(" in raw for raw in texts):
+        return frozenset()
+    speak_of: dict[str, set[bytes]] = {}
+    naming: set[str] = set()
+    for raw in texts:
+        for owner in _OWNER.finditer(raw):
+            name, text = owner[1].decode(), owner[0]
+            if b"def forward" in text:
+                speak_of.setdefault(name, set()).update(_OTHER_CLASS.findall(text))
+                if _names_a_device(text):
+                    naming.add(name)
+    while more := {
+        name
+        for name, others in speak_of.items()
+        if name not in naming and not naming.isdisjoint(other.decode() for other in others)
+    }:
+        naming |= more
+    silent = frozenset(speak_of.keys() - naming)
+    return silent if naming else silent | {"*"}
+
+
+def _names_a_device(owner: bytes) -> bool:
+    if _NAMES_A_DEVICE.search(owner) is None:
+        return False
+    heads = list(_METHOD.finditer(owner))
+    ends = [*(head.start() for head in heads[1:]), len(owner)]
+    return any(
+        head[1] != b"__init__" and _NAMES_A_DEVICE.search(owner, head.end(), end) is not None
+        for head, end in zip(heads, ends, strict=True)
+    )
 
 
 _SEVERAL = 4

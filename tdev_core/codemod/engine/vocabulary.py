@@ -258,6 +258,18 @@ def is_documented_device(text: str, name: str) -> bool:
     return said is not None and not re.search(r"\b(?:str|int)", said[1])
 
 
+_OF_MPS = re.compile(r"[\"']mps(?::\d+)?[\"']|\bbackends\.mps\b|\btorch\.mps\b")
+# A list that becomes the predicate asks for no accelerator by itself.
+SHARED_LIST = re.compile(r"""[\[({]\s*(?:["'](?:cuda|mps)["']\s*,?\s*)*[\])}]""")
+
+
+def knows_mps(code: str) -> bool:
+    """Tell whether code asks for MPS, or makes a device of it, and not only in ``("cuda", "mps")``."""
+    return (
+        _OF_MPS.search(code) is not None and _OF_MPS.search(SHARED_LIST.sub("", code)) is not None
+    )
+
+
 # A number of a GPU that a tensor or a module is moved to: `x.to(rank)`, `model.to(self.gpu_id)`, `x.to(0)`.
 _ORDINAL = (
     r"(?:(?:[A-Za-z_]\w*\.)*\w*(?:(?:rank|RANK|gpu|GPU)|(?:device|dev|cuda|gpu|GPU|rank)_?(?:id|ID|idx|index|num))\d*"

@@ -201,6 +201,31 @@ def test_an_objects_device_by_a_name_of_its_own(
     assert ("pkg/uses.py" in _rewritten(place, codemod, files)) is not told
 
 
+@pytest.mark.parametrize(
+    ("other", "name", "stays"),
+    [
+        ("if torch.backends.mps.is_available():\n    device = 'x'\n", "pkg/other.py", True),
+        ("def f(device):\n    return device.type == 'mps'\n", "pkg/deep/other.py", True),
+        ("def f(device):\n    return device.type in ('cuda', 'mps')\n", "pkg/other.py", False),
+        ('"""Not for "mps"."""\n', "pkg/other.py", False),
+        ("device = torch.device('mps')\n", "pkg/tests/test_other.py", False),
+        ("device = torch.device('mps')\n", "another/other.py", False),
+    ],
+)
+def test_a_package_that_knows_mps_has_left_it_out_where_it_asks_for_cuda(
+    place: Path, codemod: Callable[..., Ran], other: str, name: str, stays: bool
+) -> None:
+    """What runs there today runs without what the question opens."""
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/deep/__init__.py": "",
+        "another/__init__.py": "",
+        name: f"import torch\n\n{other}",
+        "pkg/train.py": "import torch\n\n\ndef f(x: torch.Tensor):\n    half = x.device.type == 'cuda'\n    return half\n",
+    }
+    assert ("pkg/train.py" in _rewritten(place, codemod, files)) is not stays
+
+
 FIXTURE = "import pytest\nimport torch\n\n\n{0}\ndef device(request):\n    {1}\n"
 
 

@@ -200,3 +200,36 @@ def test_what_imports_a_module_for_cuda_alone_is_left(
     )
     codemod("--target", target, "--all", "main.py", engine=REAL)
     assert (place / "main.py").read_text() != files["main.py"]
+
+
+@pytest.mark.parametrize(
+    ("forward", "compiled", "moved"),
+    [
+        ("return x.to(x.device)", "Norm(3)", False),
+        ("return x.to(x.device)", "model", False),
+        ("return x.to('cuda')", "Norm(3)", True),
+        ("return self.inner(Other(x))", "Norm(3)", True),
+        ("return self.inner(x)", "Other(3)", True),
+        ("return self.inner(x)", "Norm(3)", False),
+        ("return x.to('cuda')", "model", True),
+        ("return x", "Elsewhere(3)", True),
+    ],
+)
+def test_what_is_compiled_of_a_class_that_names_no_device(
+    place: Path, codemod: Callable[..., Ran], forward: str, compiled: str, moved: bool
+) -> None:
+    """In another file, nor does a class that it speaks of: torch's own compiler does as well."""
+    other = "x.cuda()" if "inner" in forward or compiled == "Elsewhere(3)" else "x"
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/norms.py": "import torch\n\n\nclass Norm(torch.nn.Module):\n    def __init__(self, n):\n"
+        f"        self.w = torch.ones(n, device='cuda')\n\n    def forward(self, x):\n        {forward}\n\n\n"
+        f"class Other(torch.nn.Module):\n    def forward(self, x):\n        return {other}\n",
+        "pkg/uses.py": "import torch\nfrom .norms import Norm, Other\n\n\ndef f(model):\n"
+        f"    return torch.jit.script({compiled})\n",
+    }
+    for name, text in files.items():
+        (place / name).parent.mkdir(exist_ok=True)
+        (place / name).write_text(text)
+    codemod("--force", ".", engine=REAL)
+    assert ("tdev.jit.script" in (place / "pkg/uses.py").read_text()) is moved

@@ -8,6 +8,7 @@ import libcst as cst
 
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules._make import rule
+from tdev_core.codemod.engine.vocabulary import SHARED_LIST
 
 ARMS = rule(
     "other-arms",
@@ -58,8 +59,6 @@ ARMS = rule(
 OTHERS = re.compile(
     r"\b(mps|xpu|npu|hpu|mlu|musa|mtia|xla|tpu|hip_available|ipex|directml)\b|_(mps|xpu|npu|hpu|mlu|musa|mtia|xla|tpu)_|(?:is|has)_(mps|xpu|npu)"
 )
-# A list that becomes the predicate asks for no other accelerator.
-_SHARED = re.compile(r"""[\[({]\s*(?:["'](?:cuda|mps)["']\s*,?\s*)*[\])}]""")
 NAMES = "mps|xpu|npu|hpu|mlu|musa|mtia|xla|tpu"
 
 
@@ -162,7 +161,7 @@ def names_other(file: File, node: cst.CSTNode, apart_from: cst.CSTNode | None = 
     if apart_from is not None:
         low, high = file.tree.span(apart_from)
         text = text[: low - start] + text[high - start :]
-    return OTHERS.search(_SHARED.sub("", text)) is not None
+    return OTHERS.search(SHARED_LIST.sub("", text)) is not None
 
 
 def chain_names_other(file: File, node: cst.If) -> bool:

@@ -30,7 +30,9 @@ from tdev_core.codemod.engine.rules.operands import (
 from tdev_core.codemod.engine.rules.other_runtimes import imports_a_runtime
 from tdev_core.codemod.engine.rules.requests import chooses_by_word, is_a_request
 from tdev_core.codemod.engine.rules.speaks_of_others import (
+    LEAVES_OUT,
     asks_about_others,
+    leaves_out_others,
     measured_for_others,
     said_of_others,
     takes_the_type_of_others,
@@ -249,6 +251,9 @@ def _wrap(
     if not met and (guards_cuda_only(file, node) or has_kernels(file)):
         file.find(COMPARISON, node, _OF_CUDA)
         return
+    if demanded is None and leaves_out_others(file, node):
+        file.find(ARMS, node, LEAVES_OUT)
+        return
     if left_to_script(file, node, "a question about a device"):
         return
     start, end = file.tree.span(node)
@@ -332,6 +337,8 @@ def beside_a_comparison_that_stays(file: File, node: cst.CSTNode) -> bool:
             return True
         met = demanded is not None and demanded.is_met
         if not met and (guards_cuda_only(file, each) or has_kernels(file)):
+            return True
+        if demanded is None and leaves_out_others(file, each):
             return True
     return False
 

@@ -20,10 +20,11 @@ from tdev_core.codemod.engine.rules.arms import (
 from tdev_core.codemod.engine.rules.demands import demand
 from tdev_core.codemod.engine.rules.guards import guards_cuda_only
 from tdev_core.codemod.engine.rules.kept_questions import LEFT
+from tdev_core.codemod.engine.rules.operands import asks_for_device
 from tdev_core.codemod.engine.rules.reasons import reason
 from tdev_core.codemod.engine.rules.reference_rules import ARGUMENT, REFERENCE
 from tdev_core.codemod.engine.rules.requests import requested_devices
-from tdev_core.codemod.engine.rules.speaks_of_others import asks_about_others
+from tdev_core.codemod.engine.rules.speaks_of_others import asks_about_others, leaves_out_others
 from tdev_core.codemod.engine.rules.torch_names import routed_prefix
 
 
@@ -39,7 +40,7 @@ def device_call(file: File, found: Reference, call: Call | None) -> None:
         ):
             file.use(ARGUMENT, found)
         return
-    if _is_thrown_away(file, found, call):
+    if _is_thrown_away(file, found, call) or _is_off_elsewhere(file, found, call):
         return
     if name == "torch.device" and _is_asked_whether_it_is_there(file, found.node):
         message = f"{name} makes what is then asked whether it is there"
@@ -111,6 +112,46 @@ def _is_thrown_away(file: File, found: Reference, call: Call) -> bool:
     )
 
 
+def _is_off_elsewhere(file: File, found: Reference, call: Call) -> bool:
+    """Tell whether a scaler or an autocast is on where a question that stays says CUDA: torch's own is off elsewhere, too.
+
+    ``GradScaler("cuda", enabled=self.half)``, of ``self.half = device.type == "cuda"``.
+    """
+    enabled = call.argument("enabled", None)
+    if enabled is None or not found.name.endswith(("autocast", "GradScaler")):
+        return False
+    kept = [enabled]
+    if isinstance(enabled, cst.Name):
+        kept = [
+            b.value for b in file.scopes.of(enabled).lookup(enabled.value) if b.value is not None
+        ]
+    elif isinstance(enabled, cst.Attribute):
+        asked = file.tree.text(enabled)
+        kept = [
+            each.value
+            for each in file.tree.of(cst.Assign)
+            if any(file.tree.text(target.target) == asked for target in each.targets)
+        ]
+    return bool(kept) and all(
+        any(leaves_out_others(file, question) for question in _asked_by(file, value))
+        for value in kept
+    )
+
+
+def _asked_by(file: File, value: cst.BaseExpression) -> Iterator[cst.Comparison]:
+    """Yield the questions for CUDA's type without which an expression is false."""
+    if isinstance(value, cst.BooleanOperation) and isinstance(value.operator, cst.And):
+        yield from _asked_by(file, value.left)
+        yield from _asked_by(file, value.right)
+    elif isinstance(value, cst.Call) and file.tree.text(value.func) == "bool" and value.args:
+        yield from _asked_by(file, value.args[0].value)
+    elif isinstance(value, cst.Comparison) and len(value.comparisons) == 1:
+        asked = value.comparisons[0]
+        if isinstance(asked.operator, cst.Equal) and string_value(asked.comparator) == "cuda":
+            if asks_for_device(file, value.left):
+                yield value
+
+
 def _is_kept_as_a_word(file: File, node: cst.CSTNode) -> bool:
     """Tell whether a validator gives the text of the device that it was asked for: ``return str(torch.device(v))``."""
     given = file.tree.parents[file.tree.parents[node]]
@@ -144,17 +185,21 @@ _SAYS_DEVICE = re.compile(r"device|cuda|\.to\(", re.IGNORECASE)
 def _is_of_no_other(file: File, node: cst.CSTNode, call: Call) -> bool:
     """Tell whether what is loaded lies where it was saved: a buffer that the function itself has filled.
 
-    Or on the CPU, since NumPy gets it at once.
+    Or on the CPU, since NumPy gets it at once; or nowhere, since it is compared with something, as no tensor is.
     """
     made = file.tree.parents[node]
+    if isinstance(file.tree.parents[made], (cst.Comparison, cst.ComparisonTarget)):
+        return True
     if _TO_NUMPY.match(file.tree.source, file.tree.span(made)[1]):
         return True
     home = enclosing_function(file, node)
     source = call.argument("f", 0)
-    if source is not None and home is not None and _SAYS_DEVICE.search(file.code) is None:
-        # A cache of its own, in a file that moves nothing anywhere.
-        saved = rf"\btorch\.save\([^\n]*?,\s*{re.escape(file.tree.text(source))}\s*[,)]"
-        if re.search(saved, file.tree.text(home)) is not None:
+    if source is not None and home is not None and not _SAYS_DEVICE.search(file.tree.text(home)):
+        # A cache of its own, in a function that moves nothing anywhere.
+        where, text = re.escape(file.tree.text(source)), file.tree.text(home)
+        saved = rf"\btorch\.save\([^\n]*?,\s*{where}\s*[,)]"
+        again = rf"(?<![\w.]){where}\s*=(?!=)"
+        if re.search(saved, text) is not None and len(re.findall(again, text)) < 2:
             return True
     if (
         home is None

@@ -11,7 +11,12 @@ from tdev_core.codemod.engine.rules.arms import ARMS, beside_what_stays, decides
 from tdev_core.codemod.engine.rules.demands import DEMAND, MET, NAME, demand, has_kernels
 from tdev_core.codemod.engine.rules.guards import guards_cuda_only
 from tdev_core.codemod.engine.rules.operands import short
-from tdev_core.codemod.engine.rules.speaks_of_others import measured_for_others, said_of_others
+from tdev_core.codemod.engine.rules.speaks_of_others import (
+    LEAVES_OUT,
+    leaves_out_others,
+    measured_for_others,
+    said_of_others,
+)
 from tdev_core.codemod.engine.rules.tellings import (
     ONLY_TELLS,
     only_tells_of_cuda,
@@ -76,6 +81,8 @@ def is_cuda_attributes(file: File) -> None:
         elif guards_cuda_only(file, node) or has_kernels(file):
             file.find(IS_CUDA, node, "is_cuda guards code that only CUDA can run; left as it is")
             file.questions.append(Question(node, True, node.value, ARMS))
+        elif demanded is None and leaves_out_others(file, node):
+            file.find(ARMS, node, f"is_cuda {LEAVES_OUT}")
         elif file.options.style != "accelerator" and (
             file.flow.used_as_tensor(node.value) or is_tensor(file, node.value)
         ):

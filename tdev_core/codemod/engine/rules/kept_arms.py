@@ -14,7 +14,7 @@ from tdev_core.codemod.engine.rules.early_exits import after_early_exit
 from tdev_core.codemod.engine.rules.guards import guards_cuda_only
 from tdev_core.codemod.engine.rules.left_to_cuda import leave_the_rest
 from tdev_core.codemod.engine.rules.operands import asks_for_device
-from tdev_core.codemod.engine.rules.speaks_of_others import is_listed
+from tdev_core.codemod.engine.rules.speaks_of_others import is_listed, leaves_out_others
 from tdev_core.codemod.engine.rules.tensors import is_tensor
 
 
@@ -32,7 +32,12 @@ def kept_arms(file: File) -> None:
             continue
         if decides_beside_other_arms(file, node):
             _leave(file, node, no, arms=False)  # which are looked at for themselves
-        elif guards_cuda_only(file, node) or _is_unknown(file, node) or _is_listed(file, node):
+        elif (
+            guards_cuda_only(file, node)
+            or _is_unknown(file, node)
+            or _is_listed(file, node)
+            or leaves_out_others(file, node)
+        ):
             _leave(file, node, no)
 
 

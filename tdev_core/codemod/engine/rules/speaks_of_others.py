@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from pathlib import PurePath
 
 import libcst as cst
 
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.arms import NAMES, enclosing_function
-from tdev_core.codemod.engine.vocabulary import NOTE
+from tdev_core.codemod.engine.vocabulary import NOTE, knows_mps
 
 # The program's own classes for other accelerators, by which a function chooses.
 _OTHER_CLASSES = re.compile(
@@ -141,3 +142,33 @@ def said_of_others(file: File, node: cst.CSTNode) -> bool:
             return True
         line -= 1
     return False
+
+
+LEAVES_OUT = "asks for CUDA in code that knows MPS; left as it is"
+# What a question opens that does on any accelerator what it does on CUDA: `torch.cuda.empty_cache()`.
+_CALLS = re.compile(r"\s*(?:torch\.cuda\.\w+(?:\.\w+)*\([^()]*(?:\([^()]*\)[^()]*)*\)\s*)+")
+
+
+def leaves_out_others(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a question for CUDA's type stands in a program that knows MPS: who wrote it left that one out.
+
+    A precision, a scaler, a compiler: what runs on MPS today runs without it there. But a question that opens nothing
+    but calls of ``torch.cuda``, or gives what one tells, is as right for any accelerator.
+    """
+    if file.options.program or file.options.style == "accelerator" or not _knows_mps(file):
+        return False
+    below = node
+    for parent in file.tree.ancestors(node):
+        if isinstance(parent, (cst.If, cst.IfExp)) and below is parent.test:
+            return _CALLS.fullmatch(file.tree.text(parent.body)) is None
+        if not isinstance(parent, (cst.UnaryOperation, cst.BooleanOperation)):
+            return True
+        below = parent
+    return True
+
+
+def _knows_mps(file: File) -> bool:
+    tree, parts = file.options.tree, PurePath(file.filename).parts[:-1]
+    if tree is not None and not tree.know_mps.isdisjoint(parts):
+        return True
+    return "mps" in file.tree.source and knows_mps(file.code)

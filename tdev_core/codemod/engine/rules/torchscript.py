@@ -68,12 +68,28 @@ def scripts(file: File) -> None:
                 said = "what torch.jit.script compiles here is saved, for whatever machine loads it"
                 file.find(TORCHSCRIPT, one.node, f"{said}; left as it is", "note")
                 continue
-            if inside or not one.known:
+            if inside or not one.known and not _names_no_device(file, one.node):
                 file.use(TORCHSCRIPT, found, reason(_SCRIPT))
         elif one.compiler != _EXPORT:  # which is compiled with the module that it belongs to
             name = one.compiler.rpartition(".")[2]
             for node in inside:
                 file.find(TORCHSCRIPT, node, f"under {name} torch compiles this device by itself")
+
+
+def _names_no_device(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a module is compiled of a class, of whatever file, that names no device: ``script(Norm(3))``."""
+    call = file.tree.parents[node]
+    if file.options.tree is None or not isinstance(call, cst.Call) or not call.args:
+        return False
+    silent, made = file.options.tree.silent_modules, call.args[0].value
+    if "*" in silent:
+        return True
+    if isinstance(made, cst.Name) and made.value == "self":
+        owner = next((p for p in file.tree.ancestors(node) if isinstance(p, cst.ClassDef)), None)
+        return owner is not None and owner.name.value in silent
+    if not isinstance(made, cst.Call):
+        return False
+    return file.tree.text(made.func).rpartition(".")[2] in silent
 
 
 _SAVES = re.compile(r"\bjit\.save\(\s*(?:\w+\s*=\s*)?(\w+)|(?<![\w.])(\w+)\.save\(")

@@ -8,4 +8,4 @@ def fast(x, y):
         return True
     if torch.is_accelerator(y.device.type):
         return torch.is_accelerator(x.device.type)
-    return y.device.type == "cuda" or x.device.type in ("mps", "xpu")
+    return y.device.type == "cuda" or x.device.type in ("npu", "xpu")

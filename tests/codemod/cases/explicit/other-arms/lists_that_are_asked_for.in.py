@@ -6,4 +6,4 @@ def fast(x, y):
         return True
     if y.device.type == "cuda":
         return x.device.type in ["mps", "cuda"]
-    return y.device.type == "cuda" or x.device.type in ("mps", "xpu")
+    return y.device.type == "cuda" or x.device.type in ("npu", "xpu")

@@ -9,4 +9,4 @@ def fast(x, y):
         return True
     if tdev.is_accelerator(y.device.type):
         return tdev.is_accelerator(x.device.type)
-    return y.device.type == "cuda" or x.device.type in ("mps", "xpu")
+    return y.device.type == "cuda" or x.device.type in ("npu", "xpu")
