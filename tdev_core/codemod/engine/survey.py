@@ -13,6 +13,7 @@ from pathlib import PurePath
 
 from tdev_core.codemod.engine.api import ProgramTree
 from tdev_core.codemod.engine.python.callers import Callers
+from tdev_core.codemod.engine.python.collector import without_collector
 from tdev_core.codemod.engine.python.tensors import Known
 from tdev_core.codemod.engine.staying import built_on, moves_by_cuda_alone, staying
 from tdev_core.codemod.engine.vocabulary import SETTINGS, give_devices, knows_mps, without_prose
@@ -338,6 +339,7 @@ class Survey:
         self._say_cuda.clear()
         self._size = 0
 
+    @without_collector()
     def tree(self) -> ProgramTree:
         """Return what is known of the tree."""
         # What nobody defines need not be looked for, and few files use what somebody does.

@@ -158,17 +158,19 @@ class Callers:
         givers = {f"{name}()": places for name, places in self._givers.items()}
         if not self.texts:
             return frozenset(), frozenset()
-        with without_collector():
-            tree = _Tree(self, self._homes | givers, known)
-            told = tree.real(self._asked | set(givers))
-            words = tree.words()
+        tree = _Tree(self, self._homes | givers, known)
+        told = tree.real(self._asked | set(givers))
+        words = tree.words()
+        tree.forget()
         return frozenset(key for key in told if not key.startswith("^")), words
 
     def told_of_private(self) -> frozenset[str]:
         """Return the first of a text whose tree is not known: of functions that nothing else calls, or can."""
         with without_collector():
             tree = _Tree(self, self._homes, Known())
-            return frozenset(key for key in tree.real(self._asked) if tree.is_private(key))
+            told = frozenset(key for key in tree.real(self._asked) if tree.is_private(key))
+            tree.forget()
+        return told
 
 
 def told_alone(source: str) -> Callable[[str], bool]:
@@ -452,6 +454,12 @@ class _Tree:
                 self._waiting += self._rests_on.pop(key, ())
         # What was only met on the way to others depends on where that led.
         return frozenset(asked - self._refuted)
+
+    def forget(self) -> None:
+        """Let go of all trees: what answers for them is asked by them, and no count of references would end."""
+        self._texts.clear()
+        self._defined.clear()
+        self._used.clear()
 
     def is_private(self, key: str) -> bool:
         """Tell whether a function is called by its own file alone: by its name, or because it stands in another."""
