@@ -326,6 +326,10 @@ def _is_of_word(letter: bytes) -> bool:
     return letter.isalnum() or letter == b"_" or letter > b"\x7f"
 
 
+_ONLY_WORDS = bytes(byte if _is_of_word(bytes([byte])) else 32 for byte in range(256))
+"""A table for :meth:`bytes.translate` that leaves the words of a text, and a space for each other byte."""
+
+
 class _Text:
     """One file, of which statements are parsed when they are asked for."""
 
@@ -572,11 +576,10 @@ class _Tree:
         given = re.compile(rb"(?<!\w)" + name + rb"[ \t]*=(?!=)")
         head = re.compile(rb"def[ \t]+" + name + rb"(?!\w)")
         heads_seen = 0
-        for text in self._texts:
-            if name in text.raw:
-                heads_seen += len(head.findall(text.raw))
-                if given.search(text.raw):
-                    return False
+        for text in (self._texts[number] for number in self._with_word(name)):
+            heads_seen += len(head.findall(text.raw))
+            if given.search(text.raw):
+                return False
         return heads_seen == len(heads)
 
     def _gives_by_itself(self, key: str, heads: list[_Use]) -> bool:
@@ -691,6 +694,25 @@ class _Tree:
                     found.setdefault(attr, set()).add((owner.decode(), number, kept.start()))
         return found
 
+    def _with_word(self, name: bytes) -> list[int]:
+        """Return the numbers of the texts that hold a name as a word; of a rare one, in whatever way."""
+        if (known := self._index.get(name)) is not None:
+            return known
+        return [number for number, text in enumerate(self._texts) if name in text.raw]
+
+    @cached_property
+    def _index(self) -> dict[bytes, list[int]]:
+        """The texts that hold a name of a function that is told a device, or of a class.
+
+        Made in one pass over the texts: to search all of them for each name takes many times as long.
+        """
+        names = {name.removesuffix("()").encode() for name in chain(self._homes, self._tree.classes)}
+        found: dict[bytes, list[int]] = {name: [] for name in names}
+        for number, text in enumerate(self._texts):
+            for name in names.intersection(text.raw.translate(_ONLY_WORDS).split()):
+                found[name].append(number)
+        return found
+
     def _makers(self, name: str, uses: Iterator[_Use]) -> Iterator[_Use]:
         """Yield the uses of a class that make one, or an heir that is made as it is."""
         todo, done = [uses], {name}
@@ -798,9 +820,8 @@ class _Tree:
         """Yield them as they are found; one that is no call for a text that cannot be read."""
         homes = list(dict.fromkeys(number for number, _ in self._homes.get(name, ())))
         word = name.encode()
-        for number in chain(homes, (n for n in range(len(self._texts)) if n not in homes)):
-            text = self._texts[number]
-            for statement in text.statements(word) if word in text.raw else ():
+        for number in chain(homes, (n for n in self._with_word(word) if n not in homes)):
+            for statement in self._texts[number].statements(word):
                 if statement is None:
                     yield _UNREAD
                     continue
