@@ -64,6 +64,7 @@ _CLASS = re.compile(r"(?<!\w)[A-Z]\w*\Z")
 _CLASSES_WITH_DEVICES = frozenset({"Event", "Generator", "GradScaler", "Stream"})
 _REACH = 2000
 _BRACKET = re.compile(r"[()]")
+_DOTTED = re.compile(r"[\w.\s]*")
 
 
 class _Bindings:
@@ -103,7 +104,7 @@ class _Bindings:
         return str(above[-1]) if above else ""
 
     def called(self, at: int) -> str:
-        """Return the text, or the end of it, before the parenthesis that is open at ``at``.
+        """Return the dotted name before the parenthesis that is open at ``at``, with one letter before it.
 
         :data:`_UNSEEN` where that is out of reach, in a comment, or that of ``partial(torch.zeros, …)``.
         """
@@ -115,7 +116,11 @@ class _Bindings:
                 if "#" in self.text[self.text.rfind("\n", 0, index) + 1 : at]:
                     return _UNSEEN  # the parenthesis may be in a comment
                 before = self.text[max(0, index - _REACH) : index].rstrip()
-                return before if not before.endswith("partial") else _UNSEEN
+                if before.endswith("partial"):
+                    return _UNSEEN
+                # Patterns that end with a text would be tried at each letter of it.
+                name = _DOTTED.match(before[::-1])
+                return before[-1 - name.end() :] if name is not None else before
         return _UNSEEN
 
     def in_display(self, at: int) -> bool:
