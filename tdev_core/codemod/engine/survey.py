@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from pathlib import PurePath
 
 from tdev_core.codemod.engine.api import ProgramTree
@@ -104,7 +105,10 @@ _BINDS = re.compile(rb"[ \t]*(?:def|class|from|import|global|nonlocal)\b|[ \t]*[
 
 
 # At a module's margin: `DEVICE = torch.device("cuda")`; from what is rare in it.
-_CONSTANT = re.compile(rb"(?:DEVICE|device)\w{0,40}[ \t]*(?::[^=\n]{0,60})?=(?!=)[ \t]*([^\n]*)")
+_CONSTANTS = tuple(
+    re.compile(word + rb"\w{0,40}[ \t]*(?::[^=\n]{0,60})?=(?!=)[ \t]*([^\n]*)")
+    for word in (b"DEVICE", b"device")
+)
 _NAME_BEFORE = re.compile(rb"([ \t]*)(\w{0,40})\Z")
 _MADE = re.compile(
     rb"(?:torch|th|tdev)\.device\((?![^\n]*\)[ \t]*(?:if|or|and)\b)[^\n]*\)[ \t]*(?:#[^\n]*)?\r?\Z"
@@ -235,7 +239,7 @@ class Survey:
             module = path.parent.name if path.stem == "__init__" else path.stem
             self._callers.see(raw, module, of_tests=tests)
         if not self._looks_for_staying and b"device" in raw:
-            for found in _CONSTANT.finditer(raw):
+            for found in chain.from_iterable(each.finditer(raw) for each in _CONSTANTS):
                 line = raw[raw.rfind(b"\n", 0, found.start()) + 1 : found.start()]
                 if (before := _NAME_BEFORE.match(line)) is None:
                     continue

@@ -52,8 +52,9 @@ _LIMIT = 64 << 20
 _MOST = 300
 """The uses of a name beyond which it says nothing of one function."""
 # At the margin of a file, and no part of the statement before it.
-_STARTS = re.compile(rb"^(?![ \t\r\n#)\]}]|(?:elif|else|except|finally)\b)", re.MULTILINE)
-_IMPORTS = re.compile(rb"^(?:import[ \t]+torch|from[ \t]+torch)\b[^\n(\\]*$", re.MULTILINE)
+# From the end of the line above, which `re` looks for many times faster than for a line's start.
+_STARTS = re.compile(rb"\n(?![ \t\r\n#)\]}]|(?:elif|else|except|finally)\b)")
+_IMPORTS = re.compile(rb"\n((?:import|from)[ \t]+torch\b[^\n(\\]*)(?=\n|\Z)")
 # What is called by everybody, by other names or by none.
 _NEVER = frozenset({b"forward", b"__call__", b"main", b"run", b"__new__", b"to", b"cuda"})
 _PRIVATE = re.compile(rb"_[^_]")
@@ -199,9 +200,9 @@ def _classes_of(raw: bytes, name: bytes) -> set[bytes]:
     """Return the classes that a text says a name is one of: by an annotation, or by making one."""
     said = []
     if name + b":" in raw or name + b" :" in raw:
-        said.append(rb"(?<![\w.])" + name + rb"\s*:\s*[\"']?(?:\w+\.)*([A-Z]\w+)")
+        said.append(name + rb"(?<![\w.]" + name + rb")\s*:\s*[\"']?(?:\w+\.)*([A-Z]\w+)")
     if name + b" =" in raw or name + b"=" in raw:
-        said.append(rb"(?<![\w.])" + name + rb"[ \t]*=[ \t]*(?:\w+\.)*([A-Z]\w+)\(")
+        said.append(name + rb"(?<![\w.]" + name + rb")[ \t]*=[ \t]*(?:\w+\.)*([A-Z]\w+)\(")
     if b" as " + name in raw:
         said.append(rb"([A-Z]\w+)\((?:[^()]|\([^()]*\))*\)\s+as\s+" + name + rb"\b")
     return {found[1] for each in said for found in re.finditer(each, raw)}
@@ -343,7 +344,7 @@ class _Text:
     def _starts(self) -> list[int]:
         found: list[int] = []
         decorated = False
-        for start in (each.start() for each in _STARTS.finditer(self.raw)):
+        for start in (each.end() - 1 for each in _STARTS.finditer(b"\n" + self.raw)):
             if not decorated:
                 found.append(start)
             decorated = self.raw.startswith(b"@", start)
@@ -356,7 +357,7 @@ class _Text:
     @cached_property
     def _above(self) -> list[ast.stmt]:
         """The imports from torch that stand on a line of their own."""
-        lines = (line.decode("utf-8", "replace") for line in _IMPORTS.findall(self.raw))
+        lines = (line.decode("utf-8", "replace") for line in _IMPORTS.findall(b"\n" + self.raw))
         try:
             return ast.parse("\n".join(lines)).body
         except SyntaxError:

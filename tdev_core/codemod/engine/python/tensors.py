@@ -10,6 +10,7 @@ import ast
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from tdev_core.codemod.engine.api import ProgramTree
@@ -132,6 +133,9 @@ class Known:
 
 _NAMED_CLASS = re.compile(
     r"(?:Optional\[)?[\"']?(?:\w+\.)*([A-Z]\w+)(?:\[\w+\])?[\"']?\]?(?: \| None)?"
+)
+_DECLARED = tuple(
+    re.compile(rf"{word}(?<!\w{word})\b([^\n]*)") for word in ("global", "nonlocal")
 )
 # What is no word that anybody has to translate.
 _PLAIN = (None, "cpu", "meta")
@@ -798,7 +802,7 @@ class Tensors:
 
     def _bound_from_within(self, name: str) -> bool:
         """Tell whether a function may give a new value to a name of what is around it."""
-        return re.search(rf"\b(?:global|nonlocal)\b[^\n]*\b{name}\b", self._source) is not None
+        return name in _declared(self._source)
 
     def _binding(self, part: ast.AST, name: str, deep: int, items: bool) -> list[bool]:
         """Answer for each way in which a statement or expression binds a name."""
@@ -978,6 +982,17 @@ def _listed_above(
                     yield names
                 case _:
                     pass
+
+
+@lru_cache(maxsize=64)
+def _declared(source: str) -> frozenset[str]:
+    """Return the words that follow ``global`` or ``nonlocal`` on a line of a text."""
+    return frozenset(
+        word
+        for pattern in _DECLARED
+        for rest in pattern.findall(source)
+        for word in re.findall(r"\w+", rest)
+    )
 
 
 def _plain(home: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> list[ast.arg]:
