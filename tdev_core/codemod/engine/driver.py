@@ -32,17 +32,18 @@ def rewrite(source: str, names: Names, options: Options, *, filename: str = "<st
         return apply_rules(source, names, options, filename, whole=True)
 
 
-_CLASS = re.compile(r"^class[ \t]+(\w+)", re.MULTILINE)
+_CLASS = re.compile(r"\nclass[ \t]+(\w+)")
 _OWN_DEVICE = re.compile(r"\bdevice(?:_type)?[ \t]*=[ \t]*(?:str\()?self\.(\w*device)\b")
 
 
 def _inherits_a_word(source: str, options: Options) -> bool:
     """Tell whether a class gives torch a device that a base class in another file holds a word in."""
     words = options.tree.word_devices if options.tree is not None else frozenset()
-    if options.style == "accelerator" or _classes_of(words).isdisjoint(_CLASS.findall(source)):
+    if options.style == "accelerator" or "device" not in source:
         return False
-    own = set(_OWN_DEVICE.findall(source))
-    return any(f"{name}.{attr}" in words for name in _CLASS.findall(source) for attr in own)
+    classes = _classes_of(words).intersection(_CLASS.findall("\n" + source))
+    own = set(_OWN_DEVICE.findall(source)) if classes else ()
+    return any(f"{name}.{attr}" in words for name in classes for attr in own)
 
 
 @lru_cache(maxsize=4)

@@ -481,13 +481,14 @@ def _brings_tdev(raw: bytes) -> bool:
     return b"torch.cuda." in raw or b"tdev" in raw and _IMPORTS_TDEV.search(raw) is not None
 
 
-_STARTS = re.compile(rb"^if __name__ == ", re.MULTILINE)
+_STARTS = b"\nif __name__ == "
 _SCRIPTS = re.compile(r"(?:examples?|scripts?|tools|demos?|tutorials?)\Z")
 
 
 def is_script(path: PurePath, raw: bytes) -> bool:
     """Tell whether a file is a program, by its text or by a folder around it: others take no devices from it."""
-    return _STARTS.search(raw) is not None or any(map(_SCRIPTS.match, path.parts[-4:-1]))
+    starts = _STARTS in raw or raw.startswith(_STARTS[1:])
+    return starts or any(map(_SCRIPTS.match, path.parts[-4:-1]))
 
 
 def _reached(known: set[tuple[str, str]], ways: Mapping[str, set[str]]) -> set[tuple[str, str]]:

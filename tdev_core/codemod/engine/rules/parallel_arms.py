@@ -12,7 +12,7 @@ from tdev_core.codemod.engine.python.tree import PythonTree
 from tdev_core.codemod.engine.rules.arms import ARMS, NAMES
 from tdev_core.codemod.engine.rules.cudas_arms import CALLS_CUDA
 
-_OF_TORCH = re.compile(rf"\btorch\.(cuda|{NAMES}|sdaa)\.(\w+)")
+_OF_TORCH = re.compile(rf"torch\.(?<!\wtorch\.)(cuda|{NAMES}|sdaa)\.(\w+)")
 
 
 def parallel_arms(file: File) -> None:

@@ -152,7 +152,7 @@ def stays_whole(file: File) -> bool:
             said = f"{path.name} is about {named[1]}, which is CUDA's"
             file.find_at(KERNEL, 0, f"{said}; left as it is (--all rewrites it)", "note")
             return True
-        if file.in_code(_FAKES) is not None and file.in_code(_FAKES_MOVES) is not None:
+        if file.in_code(_FAKES, "torch.cuda._") is not None and file.in_code(_FAKES_MOVES) is not None:
             said = "this file puts a CUDA of its own in torch's place"
             file.find_at(ARMS, 0, f"{said}; left as it is (--all rewrites it)")
             return True
@@ -268,7 +268,8 @@ def functions_of_cuda(file: File) -> None:
         home = file.tree.parents.get(body) if isinstance(body, cst.IndentedBlock) else None
         if isinstance(home, cst.FunctionDef):
             file.untouched.append(file.tree.span(home))
-    for found in _NEEDED_ON_DEMAND.finditer(file.tree.source):
+    on_demand = "optional_import" in file.tree.source
+    for found in _NEEDED_ON_DEMAND.finditer(file.tree.source) if on_demand else ():
         homes = [h for h in file.tree.of(cst.FunctionDef) if _around(file, h, found.start())]
         if homes:
             home = homes[-1]
@@ -312,9 +313,8 @@ def _around(file: File, home: cst.FunctionDef, at: int) -> bool:
 _OF_CUDA_ALONE = re.compile(
     r"(?!\w*(?:is|use|has|to|on|no|non|not|using|with|without|want)_cuda)[a-z0-9_]+_cuda\Z"
 )
-_ARCHITECTURE = re.compile(
-    r"(?<![a-z])(?:volta|turing|ampere|ada_lovelace|hopper|blackwell)(?![a-z])"
-)
+_ARCHITECTURES = ("volta", "turing", "ampere", "ada_lovelace", "hopper", "blackwell")
+_ARCHITECTURE = re.compile(rf"(?<![a-z])(?:{'|'.join(_ARCHITECTURES)})(?![a-z])")
 _SAYS_CUDA = re.compile(r"[\"'][^\"'\n]*\bCUDA\b")
 
 
@@ -334,7 +334,8 @@ def told_of_cuda(file: File) -> None:
                 file.untouched.append(span)
                 said = f"{home.name.value} tells of {found.group()[1:-1]}; left as it is"
                 file.find(ARMS, home.name, said, "note")
-    asks_more = "is_bf16_supported" in file.tree.source or _ARCHITECTURE.search(file.tree.source)
+    signs = ("is_bf16_supported", *_ARCHITECTURES)
+    asks_more = any(sign in file.tree.source for sign in signs)
     for home in file.tree.of(cst.FunctionDef) if asks_more else ():
         name = home.name.value
         if "cuda" in name and "is_bf16_supported" in file.tree.text(home):
@@ -362,6 +363,8 @@ _JITTED = re.compile(
 LAUNCH = re.compile(
     r"\b\w*kernel\w*\[(?!\s*[fF]?[\"'])[^\]\n]+\]\(|\bc_void_p\([\w.]+\.data_ptr\(\)"
 )
+# What starts a kernel by an index, from a word that `re` looks for many times faster than for its boundary.
+_MAY_LAUNCH = re.compile(r"kernel\w*\[")
 
 
 _DEF = re.compile(r"def\s+")
@@ -440,7 +443,7 @@ def _launched(file: File) -> Iterator[int]:
     if "@triton.jit" in source and (jitted := _JITTED.findall(source)):
         launch = re.compile(rf"{LAUNCH.pattern}|\b(?:{'|'.join(jitted)})\[")
         yield from _taken(file, set(jitted))
-    elif not ("kernel" in source or "c_void_p(" in source):
+    elif "c_void_p(" not in source and _MAY_LAUNCH.search(source) is None:
         return
     if file.in_code(launch) is not None:
         yield from (found.start() for found in launch.finditer(file.code))
