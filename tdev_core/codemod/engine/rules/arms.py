@@ -48,6 +48,12 @@ ARMS = rule(
     a comparison with `"cuda"` stays where the same device is compared with `"mps"` or another
     accelerator's name elsewhere in the function.
 
+    A package that knows MPS somewhere, or a file that does, has left MPS out where it asks for CUDA's
+    type: `half = device.type == "cuda"`, a scaler, a compiler. What runs on MPS today runs there without,
+    so such questions stay, `x.is_cuda` too, with what they open and with the scaler or autocast that one enables.
+    One that opens nothing but calls of `torch.cuda` (`if x.is_cuda: torch.cuda.synchronize()`) is as right for any
+    accelerator, and changes.
+
     An arm for a torch older than any that tdev runs on (`else` of `if Version(torch.__version__) >= Version("2.4")`) stays as
     it was written: nobody gets there who has tdev.
 

@@ -45,7 +45,7 @@ KERNEL = rule(
     `torch.cuda.is_available()` stays torch's where it has to be true on CUDA alone: it decides
     whether such a kernel is compiled or imported, whether a package for CUDA is used, what
     `torch.version.cuda` or `torch.version.hip` is asked for, or whether `nvidia-smi` or a runtime
-    such as `onnxruntime-gpu` comes in. So does one that chooses the device of a package which runs
+    such as `onnxruntime-gpu` comes in, or whether memory is pinned. So does one that chooses the device of a package which runs
     without torch and knows CUDA and the CPU alone (faster_whisper, ctranslate2, xgboost and others). Such code
     is known by what it uses: a name that a package for CUDA gave, also one that is loaded on demand
     (`optional_import("cupy")`), a module of the tree that holds kernels, a variable or a function that holds

@@ -28,8 +28,8 @@ TORCHSCRIPT = rule(
 
     In the tdev styles, devices given to torch's functions are treated as anywhere else
     (`tdev.zeros(2, device="cuda")` is known to the compiler), and `torch.jit.script` becomes
-    `tdev.jit.script` where such a device or a move is compiled, or where the file does not show
-    what is: it translates the devices in the graph, `x.to("cuda")` and `x.cuda()` too. Left and
+    `tdev.jit.script` where such a device or a move is compiled, or where neither the file nor the
+    classes of the tree show what is: it translates the devices in the graph, `x.to("cuda")` and `x.cuda()` too. Left and
     reported are names of `torch.cuda`, autocast (the compiler applies it to CUDA alone), questions
     such as `x.is_cuda` and `x.device.type == "cuda"`, and devices that torch compiles by itself,
     under `script_method` and `script_if_tracing`.
