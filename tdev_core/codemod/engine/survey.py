@@ -17,7 +17,7 @@ from tdev_core.codemod.engine.python.callers import Callers
 from tdev_core.codemod.engine.python.collector import without_collector
 from tdev_core.codemod.engine.python.tensors import Known
 from tdev_core.codemod.engine.staying import built_on, moves_by_cuda_alone, staying
-from tdev_core.codemod.engine.vocabulary import SETTINGS, give_devices, knows_mps, without_prose
+from tdev_core.codemod.engine.vocabulary import SETTINGS, give_devices, says_mps, without_prose
 from tdev_core.ecosystem.package_table import packages
 
 _GIVES_TORCH = re.compile(
@@ -233,7 +233,7 @@ class Survey:
             if _brings_tdev(raw) and not is_script(path, raw):
                 self._of_torch_cuda.add(top)
             if top not in self._know_mps and b"mps" in raw:
-                if knows_mps(without_prose(raw.decode("latin-1"))):
+                if says_mps(without_prose(raw.decode("latin-1"))):
                     self._know_mps.add(top)
         if not self._looks_for_staying:
             module = path.parent.name if path.stem == "__init__" else path.stem

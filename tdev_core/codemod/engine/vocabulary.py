@@ -237,8 +237,9 @@ def holds_tensors(text: str, name: str) -> bool:
 _ASKED_OF_A_DEVICE = r"(?<![\w.]){0}\.(?:type|index)\b(?!\()"
 _MAY_BE_A_STRING = (
     r"(?<![\w.]){0}\s*(?:[!=]=|\bin\b|not\s+in\b)|(?:isinstance|hasattr|getattr|str)\(\s*{0}\b"
-    r"|(?<![\w.]){0}\.(?:startswith|split|lower)\(|^[ \t]*{0}[ \t]+=[ \t]"
+    r"|(?<![\w.]){0}\.(?:startswith|split|lower)\("
 )
+_GIVEN_ANEW = r"|^[ \t]*{0}[ \t]+=[ \t]"
 _DOCUMENTED = (
     r"^[ \t]*(?::param\s+)?`?{0}`?\s*[:(]\s*(?:an?\s+)?[:`~a-zA-Z]*?\btorch\.device\b`*([^\n]*)"
 )
@@ -251,10 +252,15 @@ def shown_device(text: str, name: str) -> bool:
     """
     if is_documented_device(text, name):
         return True
+    return asked_as_device(text, name, _MAY_BE_A_STRING + _GIVEN_ANEW)
+
+
+def asked_as_device(text: str, name: str, otherwise: str = _MAY_BE_A_STRING) -> bool:
+    """Tell whether a text asks for the type of what it calls by a name, and nothing that only a string answers."""
     it = re.escape(name)
     if re.search(_ASKED_OF_A_DEVICE.format(it), text) is None:
         return False
-    return re.search(_MAY_BE_A_STRING.format(it), text, re.MULTILINE) is None
+    return re.search(otherwise.format(it), text, re.MULTILINE) is None
 
 
 def is_documented_device(text: str, name: str) -> bool:
@@ -268,7 +274,7 @@ _OF_MPS = re.compile(r"[\"']mps(?::\d+)?[\"']|\bbackends\.mps\b|\btorch\.mps\b")
 SHARED_LIST = re.compile(r"""[\[({]\s*(?:["'](?:cuda|mps)["']\s*,?\s*)*[\])}]""")
 
 
-def knows_mps(code: str) -> bool:
+def says_mps(code: str) -> bool:
     """Tell whether code asks for MPS, or makes a device of it, and not only in ``("cuda", "mps")``."""
     return (
         _OF_MPS.search(code) is not None and _OF_MPS.search(SHARED_LIST.sub("", code)) is not None

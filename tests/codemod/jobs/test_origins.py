@@ -226,6 +226,79 @@ def test_a_package_that_knows_mps_has_left_it_out_where_it_asks_for_cuda(
     assert ("pkg/train.py" in _rewritten(place, codemod, files)) is not stays
 
 
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("device = n.get_device()\n    if device < 0:\n        device = None", True),
+        ("device = self.get_device()", False),
+        ("device = utils.get_device()", False),
+        (
+            "if device is None:\n        device = x.device\n    else:\n        device = torch.device(device)",
+            True,
+        ),
+        ("if device is None:\n        device = x.device", False),
+        ("if device is None:\n        device = x.device\n    else:\n        device = n", False),
+        ("args.device = torch.device(args.device)\n    device = args.device", True),
+        ("args.device = n\n    device = args.device", False),
+        (
+            "args.device = torch.device(n)\n    if n:\n        args.device = n\n    device = args.device",
+            False,
+        ),
+        (
+            "args.device = torch.device(n)\n    assert args.device.type\n    device = args.device",
+            True,
+        ),
+    ],
+)
+def test_what_a_function_has_made_of_its_device(
+    place: Path, codemod: Callable[..., Ran], body: str, told: bool
+) -> None:
+    """Whichever arm was taken, and in the attribute that it was kept in."""
+    files = {
+        "made.py": "import torch\nimport utils\n\n\nclass A:\n    pass\n\n\ndef f(self, n, x, args, device):\n"
+        f"    {body}\n    return torch.zeros(3, device=device)\n",
+    }
+    _rewritten(place, codemod, files)
+    assert ("tdev.zeros" in (place / "made.py").read_text()) is not told
+
+
+@pytest.mark.parametrize(
+    ("asks", "told"),
+    [
+        ("self.half = self.device.type != 'cpu'", True),
+        ("self.half = self.device.type != 'cpu' and self.device != 'cpu'", False),
+        ("self.half = isinstance(self.device, str) or self.device.type", False),
+        ("self.half = self.device", False),
+    ],
+)
+def test_an_attribute_that_is_asked_for_its_type(
+    place: Path, codemod: Callable[..., Ran], asks: str, told: bool
+) -> None:
+    """No string has one."""
+    files = {
+        "made.py": "import torch\n\n\nclass Backend:\n    def __init__(self, device):\n        self.device = device\n"
+        f"        {asks}\n        self.mean = torch.zeros(3, device=self.device)\n",
+    }
+    _rewritten(place, codemod, files)
+    assert ("tdev.zeros" in (place / "made.py").read_text()) is not told
+
+
+def test_the_word_that_a_package_which_knows_mps_hands_on(
+    place: Path, codemod: Callable[..., Ran]
+) -> None:
+    """It is that of the device in use: what takes it refuses CUDA's where that is not."""
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/tools.py": "import torch\n\n\ndef init_device(word):\n    if 'cuda' in word:\n"
+        "        assert torch.cuda.is_available(), 'no CUDA'\n    if word == 'mps':\n"
+        "        assert torch.backends.mps.is_available()\n    return torch.device(word)\n",
+        "pkg/models.py": "import torch\nfrom .tools import init_device\n\n\ndef load(device=None):\n"
+        "    device = device or ('cuda' if torch.cuda.is_available() else 'cpu')\n    return init_device(device)\n",
+    }
+    _rewritten(place, codemod, files)
+    assert "str(tdev.device('cuda')) if tdev." in (place / "pkg/models.py").read_text()
+
+
 FIXTURE = "import pytest\nimport torch\n\n\n{0}\ndef device(request):\n    {1}\n"
 
 

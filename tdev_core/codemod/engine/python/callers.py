@@ -707,7 +707,9 @@ class _Tree:
 
         Made in one pass over the texts: to search all of them for each name takes many times as long.
         """
-        names = {name.removesuffix("()").encode() for name in chain(self._homes, self._tree.classes)}
+        names = {
+            name.removesuffix("()").encode() for name in chain(self._homes, self._tree.classes)
+        }
         found: dict[bytes, list[int]] = {name: [] for name in names}
         for number, text in enumerate(self._texts):
             for name in names.intersection(text.raw.translate(_ONLY_WORDS).split()):

@@ -20,6 +20,7 @@ from tdev_core.codemod.engine.vocabulary import (
     DEVICE_NAME,
     SETTINGS,
     TENSOR_WORD,
+    asked_as_device,
     computed_with,
     holds_tensors,
     is_of_settings,
@@ -134,9 +135,7 @@ class Known:
 _NAMED_CLASS = re.compile(
     r"(?:Optional\[)?[\"']?(?:\w+\.)*([A-Z]\w+)(?:\[\w+\])?[\"']?\]?(?: \| None)?"
 )
-_DECLARED = tuple(
-    re.compile(rf"{word}(?<!\w{word})\b([^\n]*)") for word in ("global", "nonlocal")
-)
+_DECLARED = tuple(re.compile(rf"{word}(?<!\w{word})\b([^\n]*)") for word in ("global", "nonlocal"))
 # What is no word that anybody has to translate.
 _PLAIN = (None, "cpu", "meta")
 _MAKERS = frozenset(
@@ -353,6 +352,8 @@ class Tensors:
                 return self.is_own_device(value, deep)
             case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=attr) if deep:
                 return self._is_real_of_self(node, attr, deep - 1)
+            case ast.Attribute() if deep and (given := self._given_before(node)) is not None:
+                return self.is_own_device(given, deep - 1)
             case ast.Attribute(attr=attr, value=value) if DEVICE_NAME.search(attr):
                 return attr == "_execution_device" or self._has_real_device(value, attr)
             case ast.Call(func=ast.Name(id="getattr"), args=[owner, asked, *otherwise]) if deep:
@@ -362,6 +363,9 @@ class Tensors:
                     and self._is_real_if_asked(node, owner, asked.value, deep - 1)
                     and all(self.is_own_device(each, deep - 1) for each in otherwise)
                 )
+            case ast.Call(func=ast.Attribute(attr="get_device", value=value), args=[]):
+                # The number of a tensor's accelerator, which torch takes for that one anywhere.
+                return ast.unparse(value) not in self._imported and not _is_self(value)
             case ast.Call():
                 if self._name(node.func) in _MAKERS:
                     return True
@@ -372,6 +376,34 @@ class Tensors:
                 return self._is_real_name(node, name, deep - 1)
             case _:
                 return False
+
+    def _given_before(self, node: ast.Attribute) -> ast.expr | None:
+        """Return what an attribute of a variable was given by the last plain statement of a block around."""
+        name = ast.unparse(node)
+        if not isinstance(node.value, ast.Name) or _is_self(node.value):
+            return None
+        for statement in self._before(node):
+            if isinstance(statement, ast.Assign) and name in map(ast.unparse, statement.targets):
+                return statement.value
+            if any(
+                isinstance(part, ast.Attribute)
+                and isinstance(part.ctx, ast.Store)
+                and ast.unparse(part) == name
+                for part in ast.walk(statement)
+            ):
+                return None
+        return None
+
+    def _before(self, node: ast.AST) -> Iterator[ast.stmt]:
+        """Yield the statements of its function that are certainly carried out before something, the last one first."""
+        below: ast.AST = node
+        for parent in self._tree.ancestors(node):
+            if isinstance(below, FUNCTIONS) and below is not node:
+                return
+            if isinstance(below, ast.stmt):
+                block = self._tree.block(below)
+                yield from reversed(block[: block.index(below)] if below in block else [])
+            below = parent
 
     def _is_real_if_asked(self, call: ast.Call, owner: ast.expr, attr: str, deep: int) -> bool:
         """Answer for ``getattr(self, "_device", None)`` as for ``self._device``."""
@@ -654,6 +686,8 @@ class Tensors:
             values = list(self._values_of(inherits, attr))
             if any(isinstance(each, ast.expr) and _is_typed(each) for each in values):
                 return False
+            if values and asked_as_device(self._tree.source(inherits), f"self.{attr}"):
+                return True
             if values:
                 return True in values or all(
                     isinstance(each, ast.expr) and self.is_own_device(each, deep) for each in values
@@ -872,24 +906,8 @@ class Tensors:
                 return False
 
     def _last_plain(self, node: ast.AST, name: str) -> ast.stmt | None:
-        """Return the last assignment to a name that is certainly carried out before ``node``."""
-        below: ast.AST = node
-        for parent in self._tree.ancestors(node):
-            if isinstance(below, FUNCTIONS) and below is not node:
-                return None
-            if isinstance(below, ast.stmt):
-                block = self._tree.block(below)
-                for statement in reversed(block[: block.index(below)] if below in block else []):
-                    if isinstance(statement, (ast.Assign, ast.AnnAssign)):
-                        targets = (
-                            statement.targets
-                            if isinstance(statement, ast.Assign)
-                            else [statement.target]
-                        )
-                        if any(name in _names_of(target) for target in targets):
-                            return statement
-            below = parent
-        return None
+        """Return the last statement that certainly gives a name its value before ``node``, whichever arm is taken."""
+        return next((each for each in self._before(node) if _always_gives(each, name)), None)
 
     def _of_class(self, node: ast.AST, attr: str, deep: int, items: bool = False) -> bool:
         """Tell whether all that the class assigns to ``self.attr`` is a tensor, ``None`` aside."""
@@ -1018,6 +1036,23 @@ def _within(home: ast.AST) -> Iterator[ast.AST]:
 def _before(one: ast.AST, other: ast.AST) -> bool:
     at = (getattr(one, "lineno", 0), getattr(one, "col_offset", 0))
     return at < (getattr(other, "lineno", 0), getattr(other, "col_offset", 0))
+
+
+def _always_gives(statement: ast.stmt, name: str) -> bool:
+    """Tell whether a statement assigns to a name, or an ``if`` in each of its arms."""
+    match statement:
+        case ast.Assign(targets=targets):
+            return any(name in _names_of(target) for target in targets)
+        case ast.AnnAssign(target=target):
+            return name in _names_of(target)
+        case ast.If(body=body, orelse=rest):
+            return all(any(_always_gives(each, name) for each in arm) for arm in (body, rest))
+        case _:
+            return False
+
+
+def _is_self(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id in ("self", "cls")
 
 
 def _holds(loop: ast.For | ast.While, later: ast.AST) -> bool:

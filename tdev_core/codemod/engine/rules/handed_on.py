@@ -12,6 +12,7 @@ from tdev_core.codemod.engine.analysis.nodes import dotted
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.rules.import_order import STDLIB
+from tdev_core.codemod.engine.rules.speaks_of_others import knows_mps
 from tdev_core.codemod.engine.vocabulary import RUNTIMES
 
 FOREIGN = rule(
@@ -32,7 +33,8 @@ FOREIGN = rule(
     A variable that holds the answer to the question for CUDA (`device = "cuda" if
     torch.cuda.is_available() else "cpu"`) and is handed to such a library, or to any other package that
     is not part of the program, gets the device there: with the question alone answered for the device
-    in use, the library would be told of CUDA where it was told of the CPU. What is given as a `device_map`
+    in use, the library would be told of CUDA where it was told of the CPU. So does what it hands to any function
+    in a package that knows MPS by its name. What is given as a `device_map`
     goes to accelerate, whatever it is given to.
     """,
 )
@@ -97,7 +99,9 @@ def _chosen(file: File, call: cst.Call, node: cst.Arg) -> None:
         return
     # A map of devices is read by accelerate, whoever hands it on to there.
     mapped = node.keyword is not None and node.keyword.value == "device_map"
-    if not (mapped or _is_foreign(file, call.func)):
+    # And where MPS is known, its name is as good a word as CUDA's.
+    own = knows_mps(file) and file.resolver.torch_name(call.func) is None
+    if not (mapped or own or _is_foreign(file, call.func)):
         return
     if isinstance(value, cst.Name):
         bindings = file.scopes.of(value).lookup(value.value)

@@ -9,7 +9,7 @@ import libcst as cst
 
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.arms import NAMES, enclosing_function
-from tdev_core.codemod.engine.vocabulary import NOTE, knows_mps
+from tdev_core.codemod.engine.vocabulary import NOTE, says_mps
 
 # The program's own classes for other accelerators, by which a function chooses.
 _OTHER_CLASSES = re.compile(
@@ -155,7 +155,7 @@ def leaves_out_others(file: File, node: cst.CSTNode) -> bool:
     A precision, a scaler, a compiler: what runs on MPS today runs without it there. But a question that opens nothing
     but calls of ``torch.cuda``, or gives what one tells, is as right for any accelerator.
     """
-    if file.options.program or file.options.style == "accelerator" or not _knows_mps(file):
+    if file.options.program or file.options.style == "accelerator" or not knows_mps(file):
         return False
     below = node
     for parent in file.tree.ancestors(node):
@@ -167,8 +167,9 @@ def leaves_out_others(file: File, node: cst.CSTNode) -> bool:
     return True
 
 
-def _knows_mps(file: File) -> bool:
+def knows_mps(file: File) -> bool:
+    """Tell whether a file asks for MPS or makes a device of it, or another one of its package does."""
     tree, parts = file.options.tree, PurePath(file.filename).parts[:-1]
     if tree is not None and not tree.know_mps.isdisjoint(parts):
         return True
-    return "mps" in file.tree.source and knows_mps(file.code)
+    return "mps" in file.tree.source and says_mps(file.code)

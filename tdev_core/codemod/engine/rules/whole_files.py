@@ -152,7 +152,10 @@ def stays_whole(file: File) -> bool:
             said = f"{path.name} is about {named[1]}, which is CUDA's"
             file.find_at(KERNEL, 0, f"{said}; left as it is (--all rewrites it)", "note")
             return True
-        if file.in_code(_FAKES, "torch.cuda._") is not None and file.in_code(_FAKES_MOVES) is not None:
+        if (
+            file.in_code(_FAKES, "torch.cuda._") is not None
+            and file.in_code(_FAKES_MOVES) is not None
+        ):
             said = "this file puts a CUDA of its own in torch's place"
             file.find_at(ARMS, 0, f"{said}; left as it is (--all rewrites it)")
             return True
