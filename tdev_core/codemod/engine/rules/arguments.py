@@ -93,10 +93,20 @@ def device_argument(file: File, call: Call, name: str) -> Answer:
         for given in _dictionary_values(file, value, file.names.device_params[name][0][0]):
             found = True
             loads = file.names.device_params[name][0][0] == "map_location"
-            if _map_location(file, given) if loads else file.flow.may_be_cuda(given):
+            if loads:
+                may_be = _map_location(file, given)
+            else:
+                may_be = file.flow.may_be_cuda(given) and not is_own_device(file, given)
+            if may_be:
                 return "may be cuda"
+        if not found and _FACTORY.fullmatch(file.tree.text(value)) is not None:
+            return "may be cuda"  # a base class keeps them, in another file
     shown = found and all(_is_all_there(file, each) for each in call.double_starred)
     return "not cuda" if shown else "absent"
+
+
+# What torch's own modules call the device and the dtype that they are made with.
+_FACTORY = re.compile(r"self\._?(?:factory|device)_kwargs")
 
 
 def _is_all_there(file: File, value: cst.BaseExpression) -> bool:
@@ -187,6 +197,8 @@ def _dictionary_values(file: File, node: cst.BaseExpression, key: str) -> list[c
     if isinstance(node, cst.Name):
         bindings = file.scopes.of(node).lookup(node.value)
         literals = [b.value for b in bindings if b.value is not None]
+    elif isinstance(node, cst.Attribute):
+        literals = file.flow.self_values(node, node.attr.value)
     found = []
     for literal in literals:
         if isinstance(literal, cst.Dict):

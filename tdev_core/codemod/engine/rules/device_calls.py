@@ -241,13 +241,15 @@ def _beside_its_module(file: File, found: Reference, call: Call) -> bool:
     return re.search(looked_up, file.tree.text(home)) is not None
 
 
+# `torch.device(device).type != detector.device`, which are both what somebody asked for.
+_A_WORD = re.compile(r"\A(?:\w+\.)*(?:\w+_)?device\Z")
 _ANOTHER = re.compile(r"(?!cuda)\w+\Z")
 
 
 def _asks_for_another(file: File, node: cst.CSTNode) -> bool:
     """Tell whether a device is made to be asked whether it is another accelerator's: ``torch.device(d).type == "xla"``.
 
-    Or whether it is CUDA's, where that stays as it is.
+    Or whether it is CUDA's, where that stays as it is; or whether it is the word that something else was told.
     """
     attribute = file.tree.parents[file.tree.parents[node]]
     asked = file.tree.parents.get(attribute)
@@ -256,10 +258,15 @@ def _asks_for_another(file: File, node: cst.CSTNode) -> bool:
     if isinstance(asked, cst.Assign) and isinstance(asked.targets[0].target, cst.Name):
         # `kind = torch.device(d).type`, which is compared with other accelerators' names.
         return asks_about_others(file, asked.targets[0].target, lists=False)
+    whole = file.tree.parents.get(asked) if isinstance(asked, cst.ComparisonTarget) else None
+    if isinstance(whole, cst.Comparison) and _A_WORD.search(file.tree.text(whole.left)):
+        return True
     if not isinstance(asked, cst.Comparison) or len(asked.comparisons) != 1:
         return False
     target = asked.comparisons[0]
     word = string_value(target.comparator) or ""
+    if _A_WORD.search(file.tree.text(target.comparator)):
+        return True
     if OF_ANY.search(file.tree.text(target.comparator)):
         return True
     if word == "cuda" and beside_any_accelerator(file, asked):

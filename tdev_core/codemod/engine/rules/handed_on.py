@@ -8,7 +8,7 @@ import libcst as cst
 
 from tdev_core.codemod.engine.analysis.kinds import Kind
 from tdev_core.codemod.engine.analysis.literals import is_device_word
-from tdev_core.codemod.engine.analysis.nodes import dotted
+from tdev_core.codemod.engine.analysis.nodes import dotted, string_value
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.rules.import_order import STDLIB
@@ -58,6 +58,10 @@ _LIBRARIES = frozenset(
 )
 _NOT_TORCH = {"", "torch", "tdev", *STDLIB, *RUNTIMES} | set(
     "numpy jax cupy tensorflow mlx pandas".split()
+)
+# Of a command line: `--sort cuda` asks for no device.
+_OPTION = re.compile(
+    r"(?i)dev|gpu|cuda|accelerator|backend|platform|hardware|target|place|where|map"
 )
 _MOVES = frozenset({"to", "cuda", "to_empty"})
 _DEVICE_KEYWORD = re.compile(r"(^|_)(device|map_location)$|^device(_map|_type|_id)?$")
@@ -145,7 +149,9 @@ def _is_foreign(file: File, func: cst.BaseExpression) -> bool:
 def _leaves(file: File, call: cst.Call, node: cst.Arg) -> bool:
     """Tell whether an argument goes to another module, or to the command line as an option's default."""
     if isinstance(call.func, cst.Attribute) and call.func.attr.value == "add_argument":
-        return node.keyword is not None and node.keyword.value == "default"
+        names = [string_value(arg.value) or "" for arg in call.args if arg.keyword is None]
+        named = any(map(_OPTION.search, names))
+        return named and node.keyword is not None and node.keyword.value == "default"
     return _library(file, call.func) not in _NOT_TORCH
 
 

@@ -248,6 +248,7 @@ def plain_extensions(file: File) -> bool:
     return _PLAIN_SOURCES.search(file.code) is not None and _CUDA_SOURCES.search(file.code) is None
 
 
+_WITH_CUDA = re.compile(r"\bwith_cuda\s*=\s*True\b")
 _SOURCE = re.compile(r"[\w./-]*\.(?:cu|cpp|cc|cxx)(?=[\"'])")
 
 
@@ -255,11 +256,13 @@ def is_built_by_torch(file: File, node: cst.CSTNode) -> bool:
     """Tell whether an extension is built of CUDA's sources and of what binds them: there is no C++ without them.
 
     ``load("act", sources=["act.cpp", "act_kernel.cu"])``; a file for the CPU says so in its name. Or of C++ alone,
-    which torch builds on any machine.
+    which torch builds on any machine; or with CUDA, as it says.
     """
     call = file.tree.parents[node]
     if not isinstance(call, cst.Call) or call.func is not node:
         return False
+    if _WITH_CUDA.search(file.tree.text(call)) is not None:
+        return True
     stems = [PurePath(path) for path in _SOURCE.findall(file.tree.text(call))]
     kernels = [path.stem for path in stems if path.suffix == ".cu"]
     others = [path.stem for path in stems if path.suffix != ".cu"]

@@ -46,6 +46,7 @@ from tdev_core.codemod.engine.rules.requests import (
     beside_a_request,
     compared_with_the_word,
 )
+from tdev_core.codemod.engine.rules.saved_states import is_of_saved_states
 from tdev_core.codemod.engine.rules.speaks_of_others import said_of_others
 from tdev_core.codemod.engine.rules.tellings import (
     CHOOSES_A_WORD,
@@ -181,6 +182,14 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
         return
     if is_asked_for_a_handle(file, found.node):
         return  # which goes to CUDA's own library; reported as such
+    if is_of_saved_states(file, found):
+        message = (
+            f"{name}: a checkpoint keeps the states of CUDA's generators by CUDA's name; {LEFT}"
+        )
+        kept_question(file, found, REFERENCE, message, "note")
+        if name in ASKED:
+            only_cudas_arm(file, found.node)
+        return
     rest = name[len(routed) + 1 :]
     if routed == "torch.cuda" and rest.startswith("_"):
         file.find(PRIVATE, found.node, f"{name} is private to torch; tdev mirrors public names")
