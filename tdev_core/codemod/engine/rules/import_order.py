@@ -109,7 +109,9 @@ def _order(run: list[_Import]) -> Order | None:
 
 def _sorted(file: File, run: list[_Import], mine: dict[int, Move], order: Order) -> None:
     kept = [node for node in run if node.lineno not in mine]
-    library = len(kept) - len(_after_the_library(kept))
+    # Where those of the library stand among the others, nothing goes after all of them.
+    apart = len(_after_the_library(run)) < len(run) or len(mine) == len(run)
+    library = len(kept) - len(_after_the_library(kept)) if apart else 0
     gaps: dict[int, list[tuple[int, Move]]] = {}
     for row, move in mine.items():
         after = max(library, sum(order(_key(node)) <= order(move.key) for node in kept))
