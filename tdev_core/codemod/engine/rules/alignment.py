@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import io
 import tokenize
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from tdev_core.codemod.engine.analysis.tree import Tree
 from tdev_core.codemod.engine.file import Change, File
 from tdev_core.codemod.engine.rules.accelerator.layout import usual_length
 
@@ -39,7 +41,7 @@ def keep_aligned(file: File) -> None:
         for row in range(file.tree.position(change.start)[0], file.tree.position(change.end)[0] + 1)
     }
     limit = file.options.line_length or usual_length(file.tree.source)
-    for row, shift in _shifts(file.tree.source, moved):
+    for row, shift in _shifts(file.tree, moved):
         text = file.tree.line_text(row).rstrip("\r\n")
         if row in taken or len(text) + shift > max(limit, len(text)):
             continue
@@ -68,13 +70,13 @@ def _is_open(line: str) -> bool:
     return any(line.count(one) > line.count(other) for one, other in ("()", "[]", "{}"))
 
 
-def _shifts(source: str, moved: dict[int, list[tuple[int, int]]]) -> Iterator[tuple[int, int]]:
+def _shifts(tree: Tree, moved: dict[int, list[tuple[int, int]]]) -> Iterator[tuple[int, int]]:
     """Yield the lines to be moved, and by how many columns."""
     shifts: dict[int, int] = {}
     brackets: list[_Bracket] = []
     last = 0
-    for token in _tokens(source):
-        row, column = token.start
+    for above, token in _tokens(tree, moved):
+        row, column = token.start[0] + above, token.start[1]
         if token.type in _BLANK:
             continue
         if brackets and row != last and row != brackets[-1].row:
@@ -90,16 +92,26 @@ def _shifts(source: str, moved: dict[int, list[tuple[int, int]]]) -> Iterator[tu
         if brackets and brackets[-1].row == row and brackets[-1].first is None:
             if token.type != tokenize.COMMENT:
                 brackets[-1].first = column
-        last = token.end[0]
+        last = token.end[0] + above
         if token.type == tokenize.OP and token.string in _OPEN:
             brackets.append(_Bracket(row, column))
         elif token.type == tokenize.OP and token.string in _CLOSE and brackets:
             brackets.pop()
 
 
-def _tokens(source: str) -> Iterator[tokenize.TokenInfo]:
-    """Yield the tokens of a text, as far as Python's tokenizer takes it."""
-    try:
-        yield from tokenize.generate_tokens(io.StringIO(source).readline)
-    except (tokenize.TokenError, SyntaxError):
-        return
+def _tokens(tree: Tree, moved: Iterable[int]) -> Iterator[tuple[int, tokenize.TokenInfo]]:
+    """Yield the tokens of the outermost statements with these lines, and the number of lines above their statement.
+
+    As far as Python's tokenizer takes them: it is slow, and most statements have none of the lines.
+    """
+    ends = [*tree.statements, len(tree.source)]
+    parts = sorted({bisect_right(ends, tree.line_start(row)) for row in moved})
+    for part in parts:
+        start = ends[part - 1] if part else 0
+        text = tree.source[start : ends[min(part, len(ends) - 1)]]
+        above = tree.position(start)[0] - 1
+        try:
+            for token in tokenize.generate_tokens(io.StringIO(text).readline):
+                yield above, token
+        except (tokenize.TokenError, SyntaxError):
+            continue

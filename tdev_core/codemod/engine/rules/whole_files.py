@@ -193,7 +193,7 @@ _NEEDS_CUDA = re.compile(r"[\"'](\w{3,})[^\"'\n]{0,20}\b(?:requires|needs)\b[^\"
 def _said_to_need_cuda(file: File) -> str | None:
     """Return the package that a file imports, is called after and says of in an error that it needs CUDA."""
     stem = PurePath(file.filename).name.partition(".")[0].lower()
-    for found in _NEEDS_CUDA.finditer(file.tree.source):
+    for found in _NEEDS_CUDA.finditer(file.tree.source) if "CUDA" in file.tree.source else ():
         package = found[1].lower()
         imported = rf"^[ \t]*(?:from|import)[ \t]+{package}\b"
         if package in stem and re.search(imported, file.code, re.MULTILINE):
