@@ -11,6 +11,7 @@ from functools import lru_cache
 from tdev_core.codemod.engine.api import Names, Options, Result, SyntaxError_, WholeTextNeeded
 from tdev_core.codemod.engine.python.collector import without_collector
 from tdev_core.codemod.engine.python.tensors import Known
+from tdev_core.codemod.engine.python.tree import tree_kept
 from tdev_core.codemod.engine.triage.concern import concern
 
 
@@ -20,7 +21,7 @@ def rewrite(source: str, names: Names, options: Options, *, filename: str = "<st
     ``source`` must keep its own newlines (decode with ``newline=""``). Raises
     :class:`SyntaxError_` for text that does not parse.
     """
-    with without_collector():
+    with without_collector(), tree_kept():
         known = Known.of(options.tree) if options.tree is not None else None
         if concern(source, options.style, known) == "no" and not _inherits_a_word(source, options):
             return Result(source)

@@ -21,6 +21,8 @@ from tdev_core.codemod.engine.api import SyntaxError_
 from tdev_core.codemod.engine.python.lines import Span
 
 Spans = dict[cst.CSTNode, Span]
+# The same, `id(self)`, without a call of Python for each look into a table of nodes.
+cst.CSTNode.__hash__ = object.__hash__  # type: ignore[assignment]
 
 
 def parse(text: str) -> tuple[cst.Module, list[int], Spans]:

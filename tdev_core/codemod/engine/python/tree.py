@@ -11,7 +11,8 @@ from __future__ import annotations
 import ast
 import warnings
 from collections.abc import Iterator
-from functools import cached_property
+from contextlib import contextmanager
+from functools import cached_property, lru_cache
 
 from tdev_core.codemod.engine.python.lines import Lines, Span
 
@@ -22,7 +23,7 @@ class PythonTree:
     def __init__(self, text: Lines, module: ast.Module | None = None) -> None:
         """``module`` is Python's tree of the text, where it has been read already."""
         self._text = text
-        self.module = module or _parse(text.source)
+        self.module = module or parse(text.source)
         self._parents: dict[ast.AST, ast.AST] = {}
 
     def at(self, span: Span) -> ast.AST | None:
@@ -152,10 +153,21 @@ class PythonTree:
         return []
 
 
-def _parse(source: str) -> ast.Module:
+@lru_cache(maxsize=1)
+def parse(source: str) -> ast.Module:
+    """Return Python's tree of a text; that of the last one is kept within :func:`tree_kept`."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return ast.parse(source)
+
+
+@contextmanager
+def tree_kept() -> Iterator[None]:
+    """Let all who ask for the tree of a file's whole text have the same one meanwhile: it is large."""
+    try:
+        yield
+    finally:
+        parse.cache_clear()
 
 
 _BLOCKS = ("body", "handlers", "orelse", "finalbody", "cases")

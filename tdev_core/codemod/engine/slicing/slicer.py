@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tdev_core.codemod.engine.api import Names, WholeTextNeeded
+from tdev_core.codemod.engine.python.tree import parse
 from tdev_core.codemod.engine.slicing.cutting import Cut, Cutter
 from tdev_core.codemod.engine.slicing.layout import Layout
 from tdev_core.codemod.engine.slicing.marking import mark
@@ -79,9 +79,7 @@ def take_slice(source: str, names: Names, marks: tuple[str, ...] = ()) -> Slice 
         return None  # comments protect lines, and go with the statements around them
     scripts = "jit" in source and _SCRIPTS.search(source) is not None
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(source)
+        tree = parse(source)
         if scripts and any(map(_compiles, ast.walk(tree))):
             return None
         seeds, layout = Seeds.of(names), Layout(source, tree)

@@ -14,12 +14,12 @@ from __future__ import annotations
 import ast
 import bisect
 import re
-import warnings
 from functools import lru_cache
 from typing import Literal
 
 from tdev_core.codemod.engine.api import Style
 from tdev_core.codemod.engine.python.tensors import Known
+from tdev_core.codemod.engine.python.tree import parse
 from tdev_core.codemod.engine.triage.provenance import gives_unknown_device, shows_real_devices
 from tdev_core.codemod.engine.vocabulary import (
     ORDINAL_MOVES,
@@ -139,9 +139,7 @@ def _mentioned_in_code(source: str) -> bool:
     if all(_docstring(source, found.start()) for found in strings):
         return False
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(source.lstrip("\ufeff"))
+        tree = parse(source.lstrip("\ufeff"))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return True
     # Only statements on a line with one of the words are looked into.
