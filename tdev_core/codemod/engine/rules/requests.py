@@ -100,9 +100,14 @@ def _beside(
     return False
 
 
-_REQUESTED = re.compile(
-    r"(?<![\w.])([\w.]+)\.type\s*==\s*[\"']cuda[\"']\s+and\s+not\s+(?:\w+\.)*cuda\.is_available\(\)"
-)
+_OF_THE_TYPE = r"(?<![\w.])([\w.]+)\.type\s*==\s*[\"']cuda[\"']"
+_NOT_THERE = r"not\s+(?:\w+\.)*cuda\.is_available\(\)"
+_REQUESTED = re.compile(rf"{_OF_THE_TYPE}\s+and\s+{_NOT_THERE}|{_NOT_THERE}\s+and\s+{_OF_THE_TYPE}")
+
+
+def _requested(text: str) -> set[str]:
+    """Return what is asked for its type beside the question if there is CUDA, in either order."""
+    return {name for names in _REQUESTED.findall(text) for name in names if name}
 
 
 def requested_devices(file: File, home: cst.FunctionDef | None) -> set[str]:
@@ -117,7 +122,7 @@ def requested_devices(file: File, home: cst.FunctionDef | None) -> set[str]:
         text = file.tree.text(home)
         file.requested[home] = known = {
             name
-            for name in _REQUESTED.findall(text)
+            for name in _requested(text)
             if re.search(rf"(?<![\w.]){re.escape(name)}\s*=\s*(?:\w+\.)?device\(", text)
         }
     return known
@@ -134,7 +139,7 @@ def asks_for_a_requested_device(file: File, question: cst.CSTNode) -> bool:
             made = rf"(?<![\w.])(?:{'|'.join(map(re.escape, names))})\s*=\s*(?:\w+\.)?device\(\s*{word}\s*\)"
             return re.search(made, file.tree.text(home)) is not None
         if isinstance(parent, cst.BooleanOperation):
-            return not names.isdisjoint(_REQUESTED.findall(file.tree.text(parent)))
+            return not names.isdisjoint(_requested(file.tree.text(parent)))
         if not isinstance(parent, (cst.UnaryOperation, cst.Call, cst.IfExp)):
             return False
     return False

@@ -87,6 +87,7 @@ _OTHER_NAMES = re.compile(
 
 _WHAT_THEY_DO = re.compile(
     rf"\bother (?:devices|accelerators|backends)\b[^.]{{,40}}{_OTHER_NAMES.pattern}"
+    r"|(?i:\bnon-CUDA (?:devices?|accelerators?|backends?)\b)"
 )
 
 
