@@ -91,6 +91,7 @@ _TDEV: tuple[Pass, ...] = (
     kept_questions.kept_questions,
     cudas_arms.arms_that_stay,
     layout.fit_lines,
+    layout.join_lines,
     alignment.keep_aligned,
 )
 _ACCELERATOR: tuple[Pass, ...] = (

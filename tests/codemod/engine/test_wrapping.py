@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
+from tdev_core.codemod.engine import Names, Options, rewrite
 from tdev_core.codemod.engine.rules.accelerator.wrapping import wrapped
 
 
@@ -81,3 +85,31 @@ def test_one_operator_needs_no_brackets_of_its_own(line: str, expected: list[str
 def test_the_last_brackets_may_be_of_another_kind(line: str, expected: list[str]) -> None:
     """As Black and Ruff have it: never in a subscript, and a list one by one."""
     assert wrapped(line, 58) == expected
+
+
+def _formatted(source: str) -> str:
+    """Return what Ruff's formatter makes of a text."""
+    ruff = [sys.executable, "-m", "ruff", "format", "--isolated", "--line-length", "60", "-"]
+    return subprocess.run(ruff, input=source, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        'log(f"{torch.cuda.max_memory_allocated() / 1024:.2f} MBy")',
+        "peak = torch.cuda.max_memory_allocated() + already_there_",
+        "return torch.cuda.max_memory_allocated() + already_there_",
+        "if torch.cuda.is_available() and wanted_everywhere_or_1234:\n        pass",
+        "devices = [torch.cuda.current_device() for _ in the_names_of]",
+        "values.append(torch.cuda.device_count() + already, there_)",
+        "values.append(torch.cuda.device_count() + already, there_______)",
+        "values.append(torch.cuda.device_count(), b)",
+    ],
+)
+def test_what_fits_again_is_joined_as_a_formatter_does(statement: str) -> None:
+    """``tdev`` is shorter than ``torch`` by a letter."""
+    source = _formatted(f"import torch\n\n\ndef f():\n    {statement}\n")
+    result = rewrite(source, Names.load(), Options(line_length=60))
+    assert "tdev." in result.code
+    assert _formatted(result.code) == result.code
+    assert rewrite(result.code, Names.load(), Options(line_length=60)).code == result.code

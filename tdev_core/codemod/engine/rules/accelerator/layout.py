@@ -62,6 +62,14 @@ def fit_lines(file: File) -> None:
     file.changes = {(c.start, c.end): c for c in layout.changes}
 
 
+def join_lines(file: File) -> None:
+    """Write on one line what a formatter had broken for a letter, where ``tdev`` is shorter than ``torch``."""
+    if file.options.line_length and not file.pieces:
+        layout = _Layout(file, file.options.line_length)
+        layout.join()
+        file.changes = {(c.start, c.end): c for c in layout.changes}
+
+
 _LONGER = ("is_accelerator(", "answers_cuda(", "tdev.standins.", "str(")
 
 
@@ -367,6 +375,26 @@ class _Layout:
         statement = self._chain(inside[0])[0]
         return self.file.tree.position(_start(self.file, statement))[0] < row
 
+    def join(self) -> None:
+        """Join a line with those around it that hold its brackets alone, where the three fit now and did not."""
+        tree = self.file.tree
+        for span, inside in self._regions():
+            text = self._written(span).rstrip("\r\n")
+            first, last = (tree.position(at)[0] for at in (inside[0].start, inside[-1].end))
+            if first != last or not 1 < first < tree.line_count or _LINE_END.search(text):
+                continue
+            above, below = (tree.line_text(row).rstrip("\r\n") for row in (first - 1, first + 1))
+            low, high = tree.line_start(first - 1), tree.line_start(first + 1) + len(below)
+            around = [c for c in self.changes if low <= c.start and c.end <= high]
+            if around != inside or text.rstrip().endswith(",") or "#" in above + text + below:
+                continue
+            before = _joined(above, tree.source[slice(*span)], below)
+            after = _joined(above, text, below)
+            if len(after) <= self.limit < len(before):
+                self.changes = [c for c in self.changes if c not in inside]
+                self.changes.append(Change(low, high, after, inside[0].rule))
+                self.changes.sort(key=_begins)
+
     def wrap(self, *, comments: bool = False) -> None:
         """Break the lines that are too long, where that can be done; ``comments`` at their ends go above."""
         for span, inside in self._regions():
@@ -395,6 +423,25 @@ class _Layout:
                     made = Change(low, high, newline.join(broken), inside[0].rule)
                     self.changes.append(made)
                     self.changes.sort(key=lambda c: (c.start, c.end))
+
+
+_OPENS = re.compile(r"(?P<head>.*\S[ \t]*)(?P<bracket>[(\[{])\Z")
+# Brackets that a formatter put there for the break alone.
+_FOR_THE_BREAK = re.compile(
+    r".*(?:[^=!<>]=|\b(?:return|in|assert|yield|await|not|and|or|if|elif|while))[ \t]*\Z"
+)
+_CLOSING = {"(": ")", "[": "]", "{": "}"}
+
+
+def _joined(above: str, text: str, below: str) -> str:
+    """Return three lines as one; nothing where the outer two are not the brackets of the one inside."""
+    opened = _OPENS.match(above)
+    if opened is None or not below.lstrip().startswith(_CLOSING[opened["bracket"]]):
+        return ""
+    inner, rest = text.strip(), below.strip()[1:]
+    if opened["bracket"] == "(" and _FOR_THE_BREAK.match(opened["head"]):
+        return f"{opened['head']}{inner}{rest}"
+    return f"{above}{inner}{below.strip()}"
 
 
 def _comment_apart(line: str) -> tuple[list[str], str]:
