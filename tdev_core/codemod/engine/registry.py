@@ -77,6 +77,7 @@ _TDEV: tuple[Pass, ...] = (
     whole_files.told_of_cuda,
     old_torch.arms_of_old_torch,
     kept_arms.kept_arms,
+    kept_arms.arms_of_kept_answers,
     references.references,
     strings.strings,
     compare.comparisons,

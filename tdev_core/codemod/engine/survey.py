@@ -232,7 +232,7 @@ class Survey:
                     self._of_package.setdefault(top, []).append(compiled)
             if _brings_tdev(raw) and not is_script(path, raw):
                 self._of_torch_cuda.add(top)
-            if top not in self._know_mps and b"mps" in raw:
+            if top not in self._know_mps and (b"mps" in raw or b"torch.accelerator" in raw):
                 if says_mps(without_prose(raw.decode("latin-1"))):
                     self._know_mps.add(top)
         if not self._looks_for_staying:

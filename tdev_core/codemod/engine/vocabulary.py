@@ -94,7 +94,7 @@ TENSOR_WORD = re.compile(
     r"weights?|bias|params?|parameters?|buffers?|inputs?|outputs?|hidden|states|embeds?|embeddings?|encodings?|"
     r"latents?|logits?|masks?|ids|tokens?|labels?|targets?|images?|imgs?|pixels|samples?|noise|feats?|"
     r"features?|query|queries|keys?|values?|attn|attention|scores?|probs?|batch|loss|grads?|preds?|predictions?|"
-    r"data|maps?|heatmaps?|patch(?:es)?|volumes?|mel|wavs?|signals?|points?|b?boxes|coords?|positions?|indices|index|grid|theta|freqs?|timesteps?|sigmas?|betas?|"
+    r"data|maps?|heatmaps?|patch(?:es)?|volumes?|mel|wavs?|signals?|points?|pos|b?boxes|coords?|positions?|indices|index|grid|theta|freqs?|timesteps?|sigmas?|betas?|"
     r"alphas?|mean|std|var|scales?|audio|waveform|video|frames?|depth|rays?|mat|matrix|vecs?|vectors?|times|distances|"
     r"norms?|coefs?|coeffs?|counts?|priors?|accelerator|fabric|generator|gen|pipe|pipeline|rng|device_mesh|mesh|mixture|dist|distribution|"
     r"td|tds|tensordict|actions?|obs|observations?|rewards?|advantages?|"
@@ -269,13 +269,13 @@ def is_documented_device(text: str, name: str) -> bool:
     return said is not None and not re.search(r"\b(?:str|int)", said[1])
 
 
-_OF_MPS = re.compile(r"[\"']mps(?::\d+)?[\"']|\bbackends\.mps\b|\btorch\.mps\b")
+_OF_MPS = re.compile(r"[\"']mps(?::\d+)?[\"']|\bbackends\.mps\b|\btorch\.(?:mps|accelerator)\b")
 # A list that becomes the predicate asks for no accelerator by itself.
 SHARED_LIST = re.compile(r"""[\[({]\s*(?:["'](?:cuda|mps)["']\s*,?\s*)*[\])}]""")
 
 
 def says_mps(code: str) -> bool:
-    """Tell whether code asks for MPS, or makes a device of it, and not only in ``("cuda", "mps")``."""
+    """Tell whether code asks for MPS or any accelerator, or makes a device of one, and not only in ``("cuda", "mps")``."""
     return (
         _OF_MPS.search(code) is not None and _OF_MPS.search(SHARED_LIST.sub("", code)) is not None
     )

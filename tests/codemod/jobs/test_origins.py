@@ -185,6 +185,17 @@ def test_a_method_of_the_same_name_takes_other_arguments(
     assert not _rewritten(place, codemod, files)
 
 
+def test_a_star_fills_no_keyword(place: Path, codemod: Callable[..., Ran]) -> None:
+    """What stands behind the star of a signature is given by its name, or not at all."""
+    files = {
+        "reduce.py": "import torch\n\n\ndef _one(*irreps, dtype=None, device=None):\n"
+        "    if len(irreps) > 1:\n        return _one(*irreps[1:], dtype=dtype, device=device)\n"
+        "    return torch.eye(3, dtype=dtype, device=device)\n\n\n"
+        "def reduce(irreps, args):\n    return _one(*irreps, dtype=args.dtype)\n",
+    }
+    assert not _rewritten(place, codemod, files)
+
+
 @pytest.mark.parametrize(
     ("kept", "told"), [("next(self.model.parameters()).device", True), ("self.args.device", False)]
 )
@@ -240,6 +251,13 @@ def test_a_package_that_knows_mps_has_left_it_out_where_it_asks_for_cuda(
         ("if device is None:\n        device = x.device\n    else:\n        device = n", False),
         ("args.device = torch.device(args.device)\n    device = args.device", True),
         ("args.device = n\n    device = args.device", False),
+        ("if isinstance(device, str):\n        device = torch.device(device)", True),
+        ("if isinstance(device, str):\n        device = n", False),
+        ("if isinstance(device, str):\n        n = torch.device(device)", False),
+        ("device = f'{x.device.type}:{n}'", True),
+        ("device = f'{n}:{x.device.index}'", False),
+        ("device = str(x.device)", True),
+        ("device = torch._C._get_accelerator().type", True),
         (
             "args.device = torch.device(n)\n    if n:\n        args.device = n\n    device = args.device",
             False,

@@ -910,7 +910,7 @@ class _Signature:
         ):
             if call.func.value.id[:1].isupper() and args and isinstance(args[0], ast.Name):
                 args = args[1:] if args[0].id in ("self", "cls") else args
-        if any(isinstance(arg, ast.Starred) for arg in args):
+        if parameter in self._names and any(isinstance(arg, ast.Starred) for arg in args):
             return None
         if parameter in self._names and (at := self._names.index(parameter)) < len(args):
             return args[at]

@@ -144,6 +144,7 @@ _MAKERS = frozenset(
         "tdev.device",
         "torch.get_default_device",
         "torch.accelerator.current_accelerator",
+        "torch._C._get_accelerator",
         # Other libraries' answers, which are words of the devices that torch itself has here.
         "mmengine.device.get_device",
         "sentence_transformers.util.get_device_name",
@@ -363,6 +364,11 @@ class Tensors:
                     and self._is_real_if_asked(node, owner, asked.value, deep - 1)
                     and all(self.is_own_device(each, deep - 1) for each in otherwise)
                 )
+            case ast.JoinedStr(values=[ast.FormattedValue(value=value), *_]):
+                # `f"{x.device.type}:{rank}"`, which is the same device by its name.
+                return self.is_own_device(value, deep) and "cuda" not in ast.unparse(node)
+            case ast.Call(func=ast.Name(id="str"), args=[value]):
+                return self.is_own_device(value, deep)
             case ast.Call(func=ast.Attribute(attr="get_device", value=value), args=[]):
                 # The number of a tensor's accelerator, which torch takes for that one anywhere.
                 return ast.unparse(value) not in self._imported and not _is_self(value)
@@ -417,6 +423,8 @@ class Tensors:
         if isinstance(owner, (ast.Subscript, ast.Call)):
             inner = owner.value if isinstance(owner, ast.Subscript) else owner.func
             return not is_of_settings(text) and (self.one(owner, _DEEP) or _of_tensors(inner))
+        if isinstance(owner, ast.Name) and self._called_tensor(owner):
+            return True
         if any(_SETTINGS.fullmatch(part) for part in text.split(".")):
             return False
         last = text.rpartition(".")[2]
@@ -473,7 +481,7 @@ class Tensors:
 
     def _is_real_name(self, node: ast.Name, name: str, deep: int) -> bool:
         """Answer for a variable by all that may give it its value."""
-        if self._was_asked_for_its_type(node):
+        if self._was_asked_for_its_type(node) or self._was_a_word(node, name, deep):
             return True
         for parent in self._tree.ancestors(node):
             if isinstance(parent, _COMPREHENSIONS):
@@ -548,6 +556,27 @@ class Tensors:
             each is not None and self.is_own_device(each, deep) for each in self._given(part, name)
         )
 
+    def _was_a_word(self, node: ast.Name, name: str, deep: int) -> bool:
+        """Tell whether a device was made of what a variable held, where that was a string: ``if isinstance(device, str):``."""
+        for statement in self._before(node):
+            match statement:
+                case ast.If(test=ast.Call(func=ast.Name(id="isinstance"), args=[asked, kind])):
+                    if ast.unparse(asked) == name and ast.unparse(kind) == "str":
+                        given = [
+                            each
+                            for part in statement.body
+                            if _always_gives(part, name)
+                            for each in self._given(part, name)
+                        ]
+                        return bool(given) and all(
+                            each is not None and self.is_own_device(each, deep) for each in given
+                        )
+                case _:
+                    pass
+            if _always_gives(statement, name):
+                return False
+        return False
+
     def _was_asked_for_its_type(self, node: ast.Name) -> bool:
         """Tell whether a statement that certainly runs before has asked a variable for ``.type``: no string has it."""
         below: ast.AST = node
@@ -587,6 +616,9 @@ class Tensors:
             ):
                 return True
         owner = next((p for p in self._tree.ancestors(home) if isinstance(p, ast.ClassDef)), None)
+        if home.name == "forward" and owner is not None and said is None:
+            # A layer is handed tensors, and the device of one; a word says so by its default.
+            return _default_of(home, name) in _PLAIN
         made = home.name == "__init__" and owner is not None
         return self._known.told(f"{owner.name if made and owner is not None else home.name}.{name}")
 
@@ -976,6 +1008,21 @@ _PROMISED = re.compile(
     r":rtype:\s*(?::\w+:)?[`~]*torch\.device\b(?![^\n]*\bstr)"
     r"|\bReturns?:?[ \t]*\n(?:[ \t]*-+[ \t]*\n)?[ \t]*(?:\w+[ \t]*:[ \t]*)?[`~(:\w]*\btorch\.device\b(?![^\n]*\bstr)"
 )
+
+
+def _default_of(home: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> object:
+    """Return the default of a parameter, None where it has none; ``...`` for one that is computed."""
+    plain = [*home.args.posonlyargs, *home.args.args]
+    defaults = dict(
+        zip(reversed([arg.arg for arg in plain]), reversed(home.args.defaults), strict=False)
+    )
+    defaults |= {
+        arg.arg: value
+        for arg, value in zip(home.args.kwonlyargs, home.args.kw_defaults, strict=True)
+        if value is not None
+    }
+    found = defaults.get(name)
+    return None if found is None else found.value if isinstance(found, ast.Constant) else ...
 
 
 def fixtures_call(function: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.expr | None:

@@ -188,7 +188,8 @@ def _predicate(file: File, node: cst.Comparison, operand: cst.BaseExpression, no
         file.questions.append(Question(node, not no, operand, COMPARISON))
         return
     exact = not without_index(file, operand)
-    if exact and file.options.style != "accelerator" and is_own_device(file, operand):
+    word = file.tree.text(operand).startswith(("str(", "f'", 'f"'))
+    if exact and not word and file.options.style != "accelerator" and is_own_device(file, operand):
         text = short(file, operand)
         said = f"{text} is a torch.device, which no string is equal to: compare its type"
         file.find(COMPARISON, node, said)

@@ -18,7 +18,7 @@ from tdev_core.codemod.engine.rules.arms import (
     enclosing_function,
 )
 from tdev_core.codemod.engine.rules.demands import demand
-from tdev_core.codemod.engine.rules.guards import guards_cuda_only
+from tdev_core.codemod.engine.rules.guards import chooses_for_double, guards_cuda_only
 from tdev_core.codemod.engine.rules.kept_questions import LEFT
 from tdev_core.codemod.engine.rules.operands import asks_for_device
 from tdev_core.codemod.engine.rules.reasons import reason
@@ -42,6 +42,11 @@ def device_call(file: File, found: Reference, call: Call | None) -> None:
         return
     if _is_thrown_away(file, found, call) or _is_off_elsewhere(file, found, call):
         return
+    if any(
+        isinstance(arg.value, cst.IfExp) and chooses_for_double(file, arg.value.test)
+        for arg in call.args
+    ):
+        return  # of CUDA or the CPU, which torch makes as well
     if name == "torch.device" and _is_asked_whether_it_is_there(file, found.node):
         message = f"{name} makes what is then asked whether it is there"
         file.find(ARMS, found.node, f"{message}; {LEFT}")

@@ -24,6 +24,7 @@ from tdev_core.codemod.engine.rules.other_runtimes import (
     names_of_another_framework,
     told_to_ray,
 )
+from tdev_core.codemod.engine.staying import DOUBLE
 from tdev_core.codemod.engine.survey import GUARDED
 from tdev_core.codemod.engine.vocabulary import NOTE
 
@@ -148,7 +149,37 @@ def availability_guards(file: File, node: cst.CSTNode) -> str | None:
         return "what torch takes for CUDA alone"
     if _is_said_to_need_cuda(file, node):
         return "what is said to need CUDA"
+    if guards_cuda_only(file, node, _TF32):
+        return "a number format of NVIDIA's"
+    if chooses_for_double(file, node):
+        return "a device for double precision, which MPS has not"
     return None
+
+
+_TF32 = re.compile(r"(?i)tf32")
+# What a choice gives, and what a program sets or moves in double precision, whatever it chooses.
+_CHOSEN = re.compile(r"[\"']cuda(?::\d+)?[\"']\s*\)?\s*if\b")
+_ALL_IN_DOUBLE = re.compile(
+    r"\bset_default_dtype\(\s*torch\.(?:double|float64)|\bset_default_tensor_type\([^()]*Double"
+    r"|\.to\((?=[^()]*\bdevice)[^()]*torch\.(?:float64|double)\b"
+)
+_NEAR = 3
+"""The lines around a choice in which the dtype that goes with it is named."""
+
+
+def chooses_for_double(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether the device is chosen for what is computed in double precision: the CPU has it, and MPS has not.
+
+    ``tkwargs = {"dtype": torch.double, "device": torch.device("cuda" if torch.cuda.is_available() else "cpu")}``.
+    """
+    statement = file.tree.statement(node)
+    if file.options.style == "accelerator" or not _CHOSEN.search(file.tree.text(statement)):
+        return False  # that target has a reason of its own
+    if _ALL_IN_DOUBLE.search(file.code) is not None:
+        return True
+    first, last = (file.tree.position(at)[0] for at in file.tree.span(statement))
+    rows = range(max(1, first - _NEAR), min(file.tree.line_count, last + _NEAR) + 1)
+    return any(DOUBLE.search(file.tree.line_text(row)) for row in rows)
 
 
 def _is_for_horovod(file: File, node: cst.CSTNode) -> bool:

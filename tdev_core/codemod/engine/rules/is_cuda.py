@@ -7,7 +7,12 @@ import libcst as cst
 from tdev_core.codemod.engine.file import File, Question
 from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.rules.architecture import asks_for_the_build
-from tdev_core.codemod.engine.rules.arms import ARMS, beside_what_stays, decides_beside_other_arms
+from tdev_core.codemod.engine.rules.arms import (
+    ARMS,
+    beside_what_stays,
+    decides_beside_other_arms,
+    enclosing_function,
+)
 from tdev_core.codemod.engine.rules.demands import DEMAND, MET, NAME, demand, has_kernels
 from tdev_core.codemod.engine.rules.guards import guards_cuda_only
 from tdev_core.codemod.engine.rules.operands import short
@@ -40,6 +45,12 @@ IS_CUDA = rule(
 )
 
 
+def _is_the_question(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a property ``is_cuda`` gives the answer of what it holds: who asks it is not known to have other arms."""
+    home = enclosing_function(file, node)
+    return not file.options.program and home is not None and home.name.value == "is_cuda"
+
+
 def is_cuda_attributes(file: File) -> None:
     for node in file.tree.of(cst.Attribute):
         if node.attr.value != "is_cuda" or file.kept(node):
@@ -52,6 +63,9 @@ def is_cuda_attributes(file: File) -> None:
         if decides_beside_other_arms(file, node):
             file.find(ARMS, node, "this test chooses between backends; left as it is")
             file.questions.append(Question(node, True, node.value, ARMS))
+            continue
+        if _is_the_question(file, node):
+            file.find(ARMS, node, "this is the answer of an is_cuda of its own; left as it is")
             continue
         if beside_what_stays(file, node):
             file.find(ARMS, node, "stands beside a question that is left as it is")

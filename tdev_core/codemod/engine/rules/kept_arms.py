@@ -41,6 +41,31 @@ def kept_arms(file: File) -> None:
             _leave(file, node, no)
 
 
+def arms_of_kept_answers(file: File) -> None:
+    """Leave what a function of the file opens whose answer is a question that stays: ``if _is_cuda(device):``."""
+    names = {
+        home.name.value
+        for node in file.tree.of(cst.Comparison)
+        if isinstance(_given_by(file, node), cst.Return) and leaves_out_others(file, node)
+        if (home := enclosing_function(file, node)) is not None
+    }
+    for choice in file.tree.of(cst.If, cst.IfExp) if names else ():
+        asked = choice.test
+        if (
+            isinstance(asked, cst.Call)
+            and file.tree.text(asked.func).removeprefix("self.") in names
+        ):
+            file.untouched.append(file.tree.span(choice.body))
+
+
+def _given_by(file: File, node: cst.CSTNode) -> cst.CSTNode:
+    """Return the statement that gives an answer, alone or with what else has to be true."""
+    parent = file.tree.parents[node]
+    while isinstance(parent, cst.BooleanOperation) and isinstance(parent.operator, cst.And):
+        parent = file.tree.parents[parent]
+    return parent
+
+
 def _is_listed(file: File, node: cst.CSTNode) -> bool:
     """Tell whether a comparison stays because a list of devices with CUDA in it is asked for as well."""
     return isinstance(node, cst.Comparison) and is_listed(file, node.left)

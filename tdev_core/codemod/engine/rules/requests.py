@@ -43,6 +43,8 @@ def compared_with_the_word(file: File, question: cst.CSTNode) -> bool:
     home = next((p for p in file.tree.ancestors(question) if isinstance(p, cst.FunctionDef)), None)
     if beside is None or home is None:
         return False
+    if _TYPE_OF_THE_WORD.search(file.code) is not None:
+        return True
     words = set(re.findall(r"(?<![\w.\"'])[a-z_]\w*(?![\w.\"'(])", file.tree.text(beside.test)))
     words -= {"and", "or", "not", "in"}
     names = "|".join(
@@ -53,6 +55,8 @@ def compared_with_the_word(file: File, question: cst.CSTNode) -> bool:
     return bool(names) and re.search(compared, after) is not None
 
 
+# Of a helper that checks where something has come to: `assert tensor.device.type == device_input`.
+_TYPE_OF_THE_WORD = re.compile(r"\bassert\b[^\n]*\.type\s*==\s*\w*device\w*\s*(?:\n|,|#|\Z)")
 _BEFORE_A_METHOD = re.compile(r"(?<![\w.])([a-z_]\w*)\.startswith\(")
 
 

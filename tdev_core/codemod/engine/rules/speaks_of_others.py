@@ -173,4 +173,4 @@ def knows_mps(file: File) -> bool:
     tree, parts = file.options.tree, PurePath(file.filename).parts[:-1]
     if tree is not None and not tree.know_mps.isdisjoint(parts):
         return True
-    return "mps" in file.tree.source and says_mps(file.code)
+    return says_mps(file.code)

@@ -139,7 +139,7 @@ def is_told_as_cudas(file: File, node: cst.CSTNode) -> bool:
                 call = file.tree.parents[parent]
                 if not isinstance(call, cst.Call):
                     return False
-                if _told_by_a_call(file, call, parent):
+                if _told_by_a_call(file, call, parent) or _is_printed_alone(file, call, below):
                     return True
                 if not (isinstance(call.func, cst.Name) and call.func.value in ("str", "int")):
                     return False
@@ -157,6 +157,18 @@ def is_told_as_cudas(file: File, node: cst.CSTNode) -> bool:
                 return False
         below = parent
     return False
+
+
+def _is_printed_alone(file: File, call: cst.Call, asked: cst.CSTNode) -> bool:
+    """Tell whether an answer is all that a statement prints: ``print(torch.cuda.is_available())``."""
+    return (
+        isinstance(asked, cst.Call)
+        and file.tree.text(asked.func).endswith("is_available")
+        and len(call.args) == 1
+        and isinstance(call.func, cst.Name)
+        and call.func.value == "print"
+        and isinstance(file.tree.parents[call], cst.Expr)
+    )
 
 
 _KEY = re.compile(r"cuda.*(?:avail|version|enabled|support|count|\?)|avail.*cuda", re.IGNORECASE)
