@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 from tdev_core.codemod.cli import main
-from tdev_core.codemod.engine import Options
+from tdev_core.codemod.engine import Options, ProgramTree
 from tdev_core.codemod.jobs.pool import Pool, result_of
 from tdev_core.codemod.jobs.process import Job
 from tdev_core.codemod.model import Kind, Outcome
@@ -209,9 +209,9 @@ def test_a_worker_is_started_where_there_is_that_much_to_do(
     made: list[int] = []
     pool = Pool.__init__
 
-    def counted(self: Pool, jobs: int, engine: str) -> None:
+    def counted(self: Pool, jobs: int, engine: str, tree: ProgramTree) -> None:
         made.append(jobs)
-        pool(self, jobs, engine)
+        pool(self, jobs, engine, tree)
 
     monkeypatch.setattr(Pool, "__init__", counted)
     (place / "pyproject.toml").write_text("")

@@ -20,6 +20,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import cast
 
+from tdev_core.codemod.engine import ProgramTree
 from tdev_core.codemod.jobs.process import ENGINE, Job
 from tdev_core.codemod.model import Outcome, Status
 
@@ -53,10 +54,14 @@ def default_jobs() -> int:
 
 
 class Pool:
-    """``jobs`` workers, started when the first job needs them. Close it, or use ``with``."""
+    """``jobs`` workers, started when the first job needs them. Close it, or use ``with``.
 
-    def __init__(self, jobs: int, engine: str = ENGINE) -> None:
+    Each is told of ``tree`` once, in place of the options of every job: it may be larger than most files.
+    """
+
+    def __init__(self, jobs: int, engine: str = ENGINE, tree: ProgramTree | None = None) -> None:
         self._engine = engine
+        self._tree = tree
         self._local = threading.local()
         self._lock = threading.Lock()
         self._workers: set[subprocess.Popen[bytes]] = set()
@@ -110,10 +115,13 @@ class Pool:
 
     def _answer(self, job: Job) -> Outcome:
         worker = getattr(self._local, "worker", None)
-        if worker is None or worker.poll() is not None:
+        told = worker is not None and worker.poll() is None
+        if not told:
             worker = self._local.worker = self._start()
-        assert worker.stdin is not None and worker.stdout is not None
+        assert worker is not None and worker.stdin is not None and worker.stdout is not None
         try:
+            if not told:
+                pickle.dump(self._tree, worker.stdin)
             pickle.dump(job, worker.stdin)
             worker.stdin.flush()
             answer = pickle.load(worker.stdout)  # nosec B301  # a pipe of our own worker

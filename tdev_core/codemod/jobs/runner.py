@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tdev_core.codemod.config import Settings
 from tdev_core.codemod.embedded.others import MAX_SIZE, look
-from tdev_core.codemod.engine import Options, ProgramTree, Style
+from tdev_core.codemod.engine import Options, Style
 from tdev_core.codemod.files import write
 from tdev_core.codemod.files.discovery import Found
 from tdev_core.codemod.files.line_length import formatters_width, line_length
@@ -62,9 +62,9 @@ def run(
 
     ``seen`` is called once for each file that is done with (progress).
     """
-    reading = _Reader(plan, survey(files, options(plan.settings).style))
+    tree, reading = survey(files, options(plan.settings).style), _Reader(plan)
     jobs = plan.settings.jobs or min(default_jobs(), _worth_starting(files))
-    with Pool(jobs, plan.engine) as pool:
+    with Pool(jobs, plan.engine, tree) as pool:
         with closing(pool.map(reading.jobs(files))) as outcomes:
             for found, known, raw in reading.in_order(files, outcomes):
                 # An interrupt waits until the file that was just written is counted and named.
@@ -97,9 +97,9 @@ def _finish(found: Found, outcome: Outcome, raw: bytes | None, plan: Plan) -> Fi
 class _Reader:
     """Reads files ahead of the workers and remembers, in order, what needs none of them."""
 
-    def __init__(self, plan: Plan, tree: ProgramTree) -> None:
+    def __init__(self, plan: Plan) -> None:
         self._limit = plan.settings.max_file_size
-        self._options = replace(options(plan.settings), tree=tree)
+        self._options = options(plan.settings)
         self._engine = load_engine(plan.engine)
         self._known: dict[int, Outcome] = {}
         self._raw: dict[int, bytes] = {}

@@ -11,10 +11,11 @@ import os
 import pickle
 import sys
 import warnings
+from dataclasses import replace
 from typing import BinaryIO
 
-from tdev_core.codemod.engine import Names
-from tdev_core.codemod.jobs.process import load_engine, process
+from tdev_core.codemod.engine import Names, ProgramTree
+from tdev_core.codemod.jobs.process import Job, load_engine, process
 
 
 def main(engine_name: str) -> None:
@@ -27,11 +28,17 @@ def main(engine_name: str) -> None:
     engine, names = load_engine(engine_name), Names.load()
     # A tree is all of a file's memory and is dropped at once; the collector is only asked then.
     gc.disable()
+    tree: ProgramTree | None = None
     while True:
         try:
             job = pickle.load(source)  # nosec B301  # a pipe that only the parent writes to
         except (EOFError, pickle.UnpicklingError):
             return  # the run is over, or was ended in the middle of a job
+        if not isinstance(job, Job):
+            tree = job  # that of the files of all jobs after it
+            continue
+        if tree is not None:
+            job = replace(job, options=replace(job.options, tree=tree))
         try:
             pickle.dump(process(job, engine, names), sink)
             sink.flush()
