@@ -778,7 +778,7 @@ class Tensors:
             own = isinstance(value.func, ast.Name) or ast.unparse(value.func) == f"self.{called}"
             homes = [
                 each
-                for each in ast.walk(self._tree.module)
+                for each in self._tree.statements
                 if own and isinstance(each, ast.FunctionDef) and each.name == called
             ]
             returned = [r for home in homes for r in _within(home) if isinstance(r, ast.Return)]

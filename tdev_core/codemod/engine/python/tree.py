@@ -69,26 +69,27 @@ class PythonTree:
         return found
 
     @cached_property
+    def statements(self) -> list[ast.AST]:
+        """The module, its statements, and the handlers and cases that hold more of them, in the order of ``ast.walk``.
+
+        For who asks about statements alone: most nodes are parts of expressions.
+        """
+        found: list[ast.AST] = [self.module]
+        for node in found:
+            found += below(node)
+        return found
+
+    @property
     def imports(self) -> list[ast.Import | ast.ImportFrom]:
         """The imports of the file, wherever they stand, in the order of a walk by levels."""
-        found: list[ast.Import | ast.ImportFrom] = []
-        level: list[ast.AST] = [self.module]
-        while level:
-            inside: list[ast.AST] = []
-            for node in level:
-                if isinstance(node, (ast.Import, ast.ImportFrom)):
-                    found.append(node)
-                else:
-                    inside += below(node)
-            level = inside
-        return found
+        return [n for n in self.statements if isinstance(n, (ast.Import, ast.ImportFrom))]
 
     @cached_property
     def names(self) -> tuple[dict[str, str], dict[str, ast.stmt]]:
         """The origin of each imported name of the file, and the functions and classes by their names."""
         imported: dict[str, str] = {}
         defined: dict[str, ast.stmt] = {}
-        for node in ast.walk(self.module):
+        for node in self.statements:
             match node:
                 case ast.Import():
                     for alias in node.names:

@@ -28,7 +28,7 @@ def behind_what_stays(file: File) -> dict[Span, str]:
     if python is None:
         return {}
     found: dict[str, list[Span]] = {}
-    for node in ast.walk(python.module):
+    for node in python.statements:
         if isinstance(node, ast.FunctionDef) and _PRIVATE.match(node.name):
             span = python.span(node)
             if not node.decorator_list:

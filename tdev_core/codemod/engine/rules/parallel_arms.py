@@ -26,7 +26,7 @@ def parallel_arms(file: File) -> None:
     tree = file.python
     if tree is None:
         return
-    for node in ast.walk(tree.module):
+    for node in tree.statements:
         for block in (getattr(node, "body", None), getattr(node, "orelse", None)):
             if isinstance(block, list):
                 _leave_parallel(file, tree, block)

@@ -386,7 +386,7 @@ def launches(file: File) -> None:
     # Of the whole text: a slice of it need not have a function in which nothing else is to be done.
     functions = [
         (python.span(node), node.name)
-        for node in ast.walk(python.module)
+        for node in python.statements
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
         and not any("triton.jit" in ast.unparse(each) for each in node.decorator_list)
     ]
@@ -420,7 +420,7 @@ def _taken(file: File, kernels: set[str]) -> Iterator[int]:
     python = file.python if file.in_code(re.compile(handed)) is not None else None
     if python is None:
         return
-    for home in ast.walk(python.module):
+    for home in python.statements:
         if not isinstance(home, ast.FunctionDef):
             continue
         inside = list(ast.walk(home))
