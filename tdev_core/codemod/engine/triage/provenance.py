@@ -169,7 +169,8 @@ class _Bindings:
     def _is_known_name(self, name: str, deep: int) -> bool:
         text = self.text
         bound = _OF_SELF.match(name) is not None
-        for found in re.finditer(rf"(?<![\w.]){re.escape(name)}(?!\w)", text):
+        it = re.escape(name)
+        for found in re.finditer(rf"{it}(?<![\w.]{it})(?!\w)", text):
             start, end = found.span()
             line = text.rfind("\n", 0, start) + 1
             before = text[max(line, start - _REACH) : start]
