@@ -185,6 +185,55 @@ def test_a_method_of_the_same_name_takes_other_arguments(
     assert not _rewritten(place, codemod, files)
 
 
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        ("grid(x[:3], 4)", True),
+        ("grid(model.layer(x), 4)", True),
+        ("grid(find(x), 4)", False),
+        ("grid(torch.ones(3), 4), grid(x, 3)", True),
+        ("grid(cfg, 4)", False),
+        ("grid(*x)", False),
+        ("[grid]", False),
+    ],
+)
+def test_what_everybody_gives_for_its_device(
+    place: Path, codemod: Callable[..., Ran], call: str, told: bool
+) -> None:
+    """A tensor's, whatever the function calls it; something else may keep a word."""
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/grids.py": "import torch\n\n\ndef grid(axis_like, n):\n"
+        "    return torch.eye(n, device=axis_like.device)\n",
+        "pkg/uses.py": "import torch\nfrom .grids import grid\n\n\ndef f(x: torch.Tensor, cfg, model):\n"
+        f"    return {call}\n",
+    }
+    assert ("pkg/grids.py" in _rewritten(place, codemod, files)) is not told
+
+
+@pytest.mark.parametrize(
+    ("where", "stays"),
+    [
+        ("x.device", True),
+        ("find_device(x)", True),
+        ("place", False),
+        ("None", False),
+        ("x.device if place else None", False),
+    ],
+)
+def test_where_a_checkpoint_is_loaded_to(
+    place: Path, codemod: Callable[..., Ran], where: str, stays: bool
+) -> None:
+    """To a device that is there torch loads it by itself."""
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/finds.py": "def find_device(model):\n    return next(model.parameters()).device\n",
+        "pkg/loads.py": "import torch\nfrom .finds import find_device\n\n\ndef load(path, x: torch.Tensor, place):\n"
+        f"    return torch.load(path, map_location={where})\n",
+    }
+    assert ("pkg/loads.py" in _rewritten(place, codemod, files)) is not stays
+
+
 def test_a_star_fills_no_keyword(place: Path, codemod: Callable[..., Ran]) -> None:
     """What stands behind the star of a signature is given by its name, or not at all."""
     files = {

@@ -106,6 +106,7 @@ class Callers:
             return
         if module and _KEPT_BY_NAME.search(raw) is not None:
             self.modules.setdefault(module, []).append(len(self.texts) - 1)
+        objects: list[tuple[int, bytes]] = []
         for found in _OF_OBJECT.finditer(raw):
             known = TENSOR_WORD.search(found[1].decode()) is not None
             if known or not (
@@ -113,10 +114,17 @@ class Callers:
                 or _is_torchs(raw, found.start())
             ):
                 continue
+            objects.append((found.start(), found[1]))
             self._asked.add(f"*{found[1].decode()}.{found[2].decode()}")
             for named in _classes_of(raw, found[1]):
                 self._asked.add(f"*{named.decode()}.{found[2].decode()}")
-        for found in _DEFINED.finditer(raw):
+        defined = list(_DEFINED.finditer(raw))
+        starts = [found.start() for found in defined]
+        for at, name in objects:
+            around = bisect.bisect_right(starts, at) - 1
+            if around >= 0 and re.search(rb"\b" + name + rb"\b", defined[around][2]) is not None:
+                self._asks_of(raw, defined[around], name)
+        for found in defined:
             if b"device" in found[1] and found[1] not in _NEVER:
                 place = len(self.texts) - 1, found.start()
                 self._givers.setdefault(found[1].decode(), []).append(place)
@@ -133,6 +141,14 @@ class Callers:
                 for parameter, said in _PARAMETER.findall(found[2]):
                     if own or _WORDS_TAKEN.search(said) is None:
                         self._asked.add(f"{owner.decode()}.{parameter.decode()}")
+
+    def _asks_of(self, raw: bytes, head: re.Match[bytes], parameter: bytes) -> None:
+        """Ask whether everybody gives a function something that has a real device."""
+        owner = _class_around(raw, head.start()) if head[1] == b"__init__" else head[1]
+        if owner and owner not in _NEVER:
+            place = len(self.texts) - 1, head.start()
+            self._homes.setdefault(owner.decode(), []).append(place)
+            self._asked.add(f"%{owner.decode()}.{parameter.decode()}")
 
     @cached_property
     def classes(self) -> dict[str, list[tuple[int, int, frozenset[str]]]]:
@@ -515,7 +531,7 @@ class _Tree:
             return self._keep(*key[1:].rsplit(".", 1))
         if key.startswith("^"):
             return self._keeps(*key[1:].rsplit(".", 1))
-        name, _, parameter = key.rpartition(".")
+        name, _, parameter = key.removeprefix("%").rpartition(".")
         heads = self._heads(name)
         classes = [(s, node) for s, node in heads if isinstance(node, ast.ClassDef)]
         uses = self._uses_of(name)
@@ -541,6 +557,8 @@ class _Tree:
             uses = (use for use in uses if _may_mean(use, [owner for _, _, owner in inits]))
         signatures = [_Signature(s, node, owner) for s, node, owner in inits if node is not None]
         signatures = [each for each in signatures if each.has(parameter)]
+        if key.startswith("%"):
+            return bool(signatures) and self._all_give_objects(uses, signatures, parameter)
         return bool(signatures) and self._all_give(uses, signatures, name, parameter)
 
     def _provides(self, key: str) -> bool:
@@ -789,6 +807,32 @@ class _Tree:
                     grounds.append(frozenset(self._leans_on))
         self._grounds[self._asking] = grounds
         return (shown or promised) and found
+
+    def _all_give_objects(
+        self, uses: Iterable[_Use], signatures: list[_Signature], parameter: str
+    ) -> bool:
+        """Tell whether every call gives something that has a real device: a tensor, a module."""
+        found = False
+        grounds: list[frozenset[str]] = []
+        if any(_is_wrapped(each.node) for each in signatures):
+            return False
+        for count, (statement, node) in enumerate(uses):
+            call = (
+                node if isinstance(node, ast.Call) else next(statement.tree.ancestors(node), None)
+            )
+            if count > _MOST or not isinstance(call, ast.Call):
+                return False
+            if call is not node and call.func is not node:
+                return False
+            for signature in _meant_by(statement, call, signatures):
+                given = signature.given(call, parameter)
+                self._leans_on.clear()
+                if given is None or given is _NONE_GIVEN or not statement.tensors.has_device(given):
+                    return False
+                found = True
+                grounds.append(frozenset(self._leans_on))
+        self._grounds[self._asking] = grounds
+        return found
 
     def _heads(self, name: str) -> list[_Use]:
         """Return the functions of a name that are told a device, or the classes that are made with one."""

@@ -417,6 +417,10 @@ class Tensors:
             return self._is_real_of_self(call, attr, deep)
         return DEVICE_NAME.search(attr) is not None and self._has_real_device(owner, attr)
 
+    def has_device(self, node: ast.expr) -> bool:
+        """Tell whether something has a device, which is a real one: a tensor, a module or the like."""
+        return self.one(node, _DEEP) or self._has_real_device(node, "device")
+
     def _has_real_device(self, owner: ast.expr, attr: str) -> bool:
         """Tell whether the ``device`` of an object is a real one: that of a tensor, a module or the like."""
         text = ast.unparse(owner)
@@ -448,11 +452,22 @@ class Tensors:
                 isinstance(each, ast.Attribute) and TENSOR_WORD.search(each.attr) for each in given
             ):
                 return True
+            if self._is_given_one(owner):
+                return True
         elif not isinstance(owner, ast.Attribute):
             return False
         elif holds_tensors(self._source, text):
             return True
         return self._known.told(f"*{last}.{attr}")
+
+    def _is_given_one(self, node: ast.Name) -> bool:
+        """Tell whether a parameter is given something with a real device by everybody who calls its function."""
+        home = self._home(node)
+        if home is None or isinstance(home, ast.Lambda) or node.id not in _parameters(home):
+            return False
+        owner = next((p for p in self._tree.ancestors(home) if isinstance(p, ast.ClassDef)), None)
+        name = owner.name if home.name == "__init__" and owner is not None else home.name
+        return self._bindings(node, node.id) == [home] and self._known.told(f"%{name}.{node.id}")
 
     def _class_of(self, node: ast.Name) -> str:
         """Return the class that a parameter is annotated with, ``sae: "SAE[Any]"``, or that a variable is made of."""

@@ -165,8 +165,10 @@ def _is_cpus_arm(file: File, value: cst.BaseExpression) -> bool:
 
 def _map_location(file: File, value: cst.BaseExpression) -> bool:
     kinds = file.flow.kinds(value)
-    if kinds & MAY_BE_CUDA or Kind.NONE in kinds:
+    if Kind.NONE in kinds:
         return True
+    if kinds & MAY_BE_CUDA:
+        return not is_own_device(file, value)
     return _mentions_cuda(value)
 
 
