@@ -50,7 +50,13 @@ def sets_names_of_torchs(file: File) -> bool:
 
 
 def needs_torchs_name(file: File) -> bool:
-    """Tell whether an alias would have the file say another thing than it does."""
+    """Tell whether an alias would have the file say another thing than it does, or it has none beside ``import tdev``.
+
+    The latter has been written so by an earlier run.
+    """
+    tops = file.scopes.top.bindings
+    if all(any(b.target == name for b in tops.get(name, ())) for name in ("torch", "tdev")):
+        return True
     changed = any((b.target or "") == "torch" for b in file.wanted)
     return changes_kept_questions(file) or (
         changed and (file.saves_scripts or sets_names_of_torchs(file))
