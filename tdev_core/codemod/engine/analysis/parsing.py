@@ -21,10 +21,6 @@ from tdev_core.codemod.engine.api import SyntaxError_
 from tdev_core.codemod.engine.python.lines import Span
 
 Spans = dict[cst.CSTNode, Span]
-# Nodes are told apart as objects are, but by a method in Python, which each look into a table of them calls.
-for _kind in vars(cst).values():
-    if isinstance(_kind, type) and issubclass(_kind, cst.CSTNode):
-        _kind.__hash__ = object.__hash__  # type: ignore[method-assign]
 
 
 def parse(text: str) -> tuple[cst.Module, list[int], Spans]:

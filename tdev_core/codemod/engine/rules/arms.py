@@ -55,7 +55,8 @@ ARMS = rule(
     accelerator, and changes.
 
     An arm for a torch older than any that tdev runs on (`else` of `if Version(torch.__version__) >= Version("2.4")`) stays as
-    it was written: nobody gets there who has tdev.
+    it was written: nobody gets there who has tdev. So does a handler of a `try` that falls back from `torch.amp` to
+    `torch.cuda.amp`.
 
     A list such as `device.type in ("cuda", "xpu")` was written by somebody who thought of other
     accelerators and left some out, so it stays; `("cuda", "mps")` names all that torch and tdev

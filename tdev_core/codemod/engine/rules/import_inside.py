@@ -17,7 +17,11 @@ def repoint(file: File) -> None:
     wanted = unique(file.repointed)
     statements: dict[cst.CSTNode, list[Binding]] = {}
     for binding in wanted:
-        if binding.statement is not None and (binding.target or "").startswith("torch"):
+        if binding.statement is None or any(
+            low <= file.tree.span(binding.statement)[0] < high for low, high in file.of_old_torch
+        ):
+            continue
+        if (binding.target or "").startswith("torch"):
             statements.setdefault(binding.statement, []).append(binding)
     for statement, bindings in statements.items():
         if isinstance(statement, cst.Import):

@@ -41,6 +41,29 @@ def arms_of_old_torch(file: File) -> None:
             )
 
 
+# What torch has for every device since 2.3 or before, which is tried, and what it had for CUDA.
+_NEW = re.compile(
+    r"\bt(?:orch|dev)\.(?:amp\b|(?:autocast|GradScaler)\b)"
+    r"|\bfrom[ \t]+t(?:orch|dev)[ \t]+import\b[^\n]*\b(?:autocast|GradScaler)\b"
+)
+_OLD = re.compile(r"\b(?:torch\.)?cuda\.amp\b")
+
+
+def handlers_of_old_torch(file: File) -> None:
+    """Leave what is done where torch has no ``torch.amp.GradScaler`` yet: ``except ImportError: from torch.cuda.amp …``."""
+    for tried in file.tree.of(cst.Try) if "cuda.amp" in file.tree.source else ():
+        body = file.tree.text(tried.body)
+        if _NEW.search(body) is None or _OLD.search(body) is not None:
+            continue
+        for handler in tried.handlers:
+            if _OLD.search(file.tree.text(handler.body)):
+                span = file.tree.span(handler.body)
+                file.untouched.append(span)
+                file.of_old_torch.append(span)
+                said = "is done on a torch older than tdev's; left as it is"
+                file.find(ARMS, handler, said, "note")
+
+
 _IS = re.compile(
     r"(?:\w+\.)*is_torch_version\(\s*[\"']([<>]=?)[\"']\s*,\s*([\"']\d+\.\d+[\w.+]*[\"'])\s*\)"
 )

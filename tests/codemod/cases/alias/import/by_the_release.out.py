@@ -5,7 +5,7 @@ import torch
 try:
     from tdev.amp import GradScaler, autocast
 except ImportError:
-    from tdev.cuda.amp import GradScaler, autocast
+    from torch.cuda.amp import GradScaler, autocast
 
 if TYPE_CHECKING:
     try:
