@@ -116,6 +116,7 @@ _MADE = re.compile(
 _CLASS = re.compile(rb"^class[ \t]+(\w+)[ \t]*(?:\(([^)]*)\))?", re.MULTILINE)
 # Of a class, `_device: str`, and no parameter on a line of its own.
 _STRING_DEVICE = re.compile(rb"device[ \t]*:[ \t]*str\b(?![^\n]*,[ \t]*\r?$)", re.MULTILINE)
+_AT_THE_MARGIN = re.compile(rb"\n(?:async[ \t]+)?(?:def|class)[ \t]")
 _ATTRIBUTE_BEFORE = re.compile(rb"(?<![(,\r])\r?\n[ \t]+(?:self\.)?(\w{0,40})\Z")
 
 
@@ -278,9 +279,10 @@ class Survey:
             if before is None:
                 continue
             heads = list(_CLASS.finditer(raw)) if heads is None else heads
-            owner = next((h[1] for h in reversed(heads) if h.start() < found.start()), None)
-            if owner is not None:
-                self._strings.add((owner.decode(), before[1].decode() + "device"))
+            head = next((h for h in reversed(heads) if h.start() < found.start()), None)
+            # Not of a function that comes after the class.
+            if head is not None and not _AT_THE_MARGIN.search(raw, head.end(), found.start()):
+                self._strings.add((head[1].decode(), before[1].decode() + "device"))
 
     def _kept_words(self, raw: bytes) -> None:
         """Take into account which classes keep what a person typed as their device: ``self.device = cfg.device``."""

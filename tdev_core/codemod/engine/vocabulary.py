@@ -93,7 +93,7 @@ TENSOR_WORD = re.compile(
     r"(?:^|_)(?:tensors?|models?|modules?|net|network|unet|vae|encoders?|decoders?|transformer|layers?|"
     r"weights?|bias|params?|parameters?|buffers?|inputs?|outputs?|hidden|states|embeds?|embeddings?|encodings?|"
     r"latents?|logits?|masks?|ids|tokens?|labels?|targets?|images?|imgs?|pixels|samples?|noise|feats?|"
-    r"features?|query|queries|keys?|values?|attn|attention|scores?|probs?|batch|loss|grads?|preds?|predictions?|"
+    r"features?|query|queries|keys?|values?|attn|attention|scores?|probs?|batch|loss|criterion|grads?|preds?|predictions?|"
     r"data|maps?|heatmaps?|tgts?|srcs?|gts?|confs?|seqs?|patch(?:es)?|volumes?|mel|wavs?|signals?|points?|pos|b?boxes|coords?|positions?|indices|index|grid|theta|freqs?|timesteps?|sigmas?|betas?|"
     r"alphas?|mean|std|var|scales?|audio|waveform|video|frames?|depth|rays?|mat|matrix|vecs?|vectors?|times|distances|"
     r"norms?|coefs?|coeffs?|counts?|priors?|accelerator|fabric|generator|gen|pipe|pipeline|rng|device_mesh|mesh|mixture|dist|distribution|"

@@ -234,6 +234,35 @@ def test_where_a_checkpoint_is_loaded_to(
     assert ("pkg/loads.py" in _rewritten(place, codemod, files)) is not stays
 
 
+@pytest.mark.parametrize(
+    ("head", "told"), [("class Engine(Accelerator):", True), ("class Engine:", False)]
+)
+def test_an_object_whose_class_inherits_its_device(
+    place: Path, codemod: Callable[..., Ran], head: str, told: bool
+) -> None:
+    """From a class that is not of the tree; one that has no base keeps what others give it."""
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/engine.py": f"{head}\n    def run(self):\n        return 3\n",
+        "pkg/uses.py": "import torch\n\n\ndef f(runner):\n"
+        "    return torch.zeros(3, device=runner.engine.device)\n",
+    }
+    assert ("pkg/uses.py" in _rewritten(place, codemod, files)) is not told
+
+
+def test_what_a_function_after_a_class_says_is_not_the_classes(
+    place: Path, codemod: Callable[..., Ran]
+) -> None:
+    said = '    """Move.\n\n    Parameters\n    ----------\n    device : str or torch.device\n    """\n'
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/mixed.py": f"class Mixed:\n    pass\n\n\ndef move(x, device):\n{said}    return x.to(device)\n",
+        "pkg/model.py": "import torch\nfrom .mixed import Mixed\n\n\nclass Model(Mixed, torch.nn.Module):\n"
+        "    def make(self):\n        return torch.zeros(3, device=self.device)\n",
+    }
+    assert not _rewritten(place, codemod, files)
+
+
 def test_a_star_fills_no_keyword(place: Path, codemod: Callable[..., Ran]) -> None:
     """What stands behind the star of a signature is given by its name, or not at all."""
     files = {

@@ -633,6 +633,22 @@ class _Tree:
             if f"_{_WORDS_OF_A_CLASS.sub('_', owner).lower()}".endswith(f"_{name.lower()}")
             or owner == name
         ]
+        called = [
+            each
+            for each in (self._tree.classes if not found else ())
+            if f"_{_WORDS_OF_A_CLASS.sub('_', each).lower()}".endswith(f"_{name.lower()}")
+        ]
+        if called:
+            # Which keep none themselves, but inherit one, as accelerate's and Lightning's heirs do.
+            self._leans_on.clear()
+            if not all(
+                any(bases for _, _, bases in self._tree.classes[each])
+                and self._inherits(each, attr)
+                for each in called
+            ):
+                return False
+            self._grounds[self._asking] = [frozenset[str]()]
+            return self._is_given_real(name, attr)
         if not found and name in self._tree.classes:
             # What it inherits: of the tree, or nothing is known.
             above = {base for _, _, bases in self._tree.classes[name] for base in bases}

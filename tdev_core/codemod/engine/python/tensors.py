@@ -427,7 +427,7 @@ class Tensors:
         if isinstance(owner, (ast.Subscript, ast.Call)):
             inner = owner.value if isinstance(owner, ast.Subscript) else owner.func
             return not is_of_settings(text) and (self.one(owner, _DEEP) or _of_tensors(inner))
-        if isinstance(owner, ast.Name) and self._called_tensor(owner):
+        if isinstance(owner, ast.Name) and self.one(owner, _DEEP):
             return True
         if any(_SETTINGS.fullmatch(part) for part in text.split(".")):
             return False

@@ -8,6 +8,7 @@ starts nothing and ends well. The CPU answers for one device, so such a count is
 from __future__ import annotations
 
 import ast
+import re
 
 import libcst as cst
 
@@ -39,9 +40,24 @@ def _may_need(file: File, call: cst.Call) -> bool:
     return isinstance(parent, (cst.BinaryOperation, cst.Arg, cst.Assign, cst.AnnAssign))
 
 
+_SEVERAL = re.compile(
+    r"skip.*(?:(?:GPU|CUDA|DEVICE|device_count|gpu|cuda)\w*(?:\(\))? (?:>= [2-9]|> [1-9]|< [2-9])|multi_?gpu)"
+)
+
+
+def _demands_several(node: ast.AST) -> bool:
+    """Tell whether a test is skipped where there are not several devices: ``skipif(not NUM_CUDA_DEVICES >= 2)``."""
+    return any(
+        _SEVERAL.search(ast.unparse(each)) is not None
+        for each in getattr(node, "decorator_list", ())
+    )
+
+
 def _is_needed(tree: PythonTree, counted: ast.AST) -> bool:
     parents = list(tree.ancestors(counted))
     if any(isinstance(p, (ast.If, ast.IfExp)) and _asks(p.test) for p in parents):
+        return False
+    if any(_demands_several(p) for p in parents):
         return False
     match parents[0]:
         case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):

@@ -18,7 +18,7 @@ from tdev_core.codemod.engine.rules.arms import (
     enclosing_function,
 )
 from tdev_core.codemod.engine.rules.demands import demand
-from tdev_core.codemod.engine.rules.guards import chooses_for_double, guards_cuda_only
+from tdev_core.codemod.engine.rules.guards import guards_cuda_only, why_the_choice_stays
 from tdev_core.codemod.engine.rules.kept_questions import LEFT
 from tdev_core.codemod.engine.rules.operands import asks_for_device
 from tdev_core.codemod.engine.rules.reasons import reason
@@ -43,7 +43,7 @@ def device_call(file: File, found: Reference, call: Call | None) -> None:
     if _is_thrown_away(file, found, call) or _is_off_elsewhere(file, found, call):
         return
     if any(
-        isinstance(arg.value, cst.IfExp) and chooses_for_double(file, arg.value.test)
+        isinstance(arg.value, cst.IfExp) and why_the_choice_stays(file, arg.value.test)
         for arg in call.args
     ):
         return  # of CUDA or the CPU, which torch makes as well

@@ -151,7 +151,14 @@ def availability_guards(file: File, node: cst.CSTNode) -> str | None:
         return "what is said to need CUDA"
     if guards_cuda_only(file, node, _TF32):
         return "a number format of NVIDIA's"
-    if chooses_for_double(file, node):
+    return why_the_choice_stays(file, node)
+
+
+def why_the_choice_stays(file: File, node: cst.CSTNode) -> str | None:
+    """Name what a device is chosen for by asking whether there is CUDA, where another accelerator would not do."""
+    if _puts_a_number_behind(file, node):
+        return "the number of a GPU, which a worker without one does not have"
+    if _chooses_for_double(file, node):
         return "a device for double precision, which MPS has not"
     return None
 
@@ -163,11 +170,20 @@ _ALL_IN_DOUBLE = re.compile(
     r"\bset_default_dtype\(\s*torch\.(?:double|float64)|\bset_default_tensor_type\([^()]*Double"
     r"|\.to\((?=[^()]*\bdevice)[^()]*torch\.(?:float64|double)\b"
 )
+# What TorchServe tells a worker, which is None for one on the CPU: `"cuda:" + str(properties.get("gpu_id"))`.
+_GPU_ID = re.compile(r"\+\s*str\(\s*[\w.]+\.get\(\s*[\"']gpu_id[\"']")
+
+
+def _puts_a_number_behind(file: File, node: cst.CSTNode) -> bool:
+    home = enclosing_function(file, node)
+    return home is not None and _GPU_ID.search(file.tree.text(home)) is not None
+
+
 _NEAR = 3
 """The lines around a choice in which the dtype that goes with it is named."""
 
 
-def chooses_for_double(file: File, node: cst.CSTNode) -> bool:
+def _chooses_for_double(file: File, node: cst.CSTNode) -> bool:
     """Tell whether the device is chosen for what is computed in double precision: the CPU has it, and MPS has not.
 
     ``tkwargs = {"dtype": torch.double, "device": torch.device("cuda" if torch.cuda.is_available() else "cpu")}``.

@@ -236,7 +236,9 @@ def _only_tdev(file: File, binding: Binding) -> bool:
     return not _stands_elsewhere(file, name, (0, len(file.tree.source)))
 
 
-_IMPORTED = re.compile(r"(?:\bimport|\bfrom)[ \t]+\Z|\bimport[^\n]*,[ \t]*\Z")
+_IMPORTED = re.compile(
+    r"(?:\bimport|\bfrom)[ \t]+\Z|\bimport[^\n]*,[ \t]*\Z|\bimport[ \t]+torch[ \t]+as[ \t]+\Z"
+)
 _COMMENT = re.compile(r"(?:[^\"'#]|\"[^\"]*\"|'[^']*')*(#(?!\s*type:).*)?")
 
 
@@ -412,7 +414,9 @@ def _takes_it_from_the_tree(file: File) -> bool:
     for node in file.python.module.body:
         if isinstance(node, ast.Import):
             tops |= {alias.name.partition(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and not node.level:
+        elif isinstance(node, ast.ImportFrom) and node.level:
+            tops |= {*PurePath(file.filename).parts[:-1]}  # of which it is a module
+        elif isinstance(node, ast.ImportFrom):
             tops.add((node.module or "").partition(".")[0])
     return not tree.of_torch_cuda.isdisjoint(tops)
 

@@ -47,7 +47,11 @@ from tdev_core.codemod.engine.rules.requests import (
     compared_with_the_word,
 )
 from tdev_core.codemod.engine.rules.saved_states import is_of_saved_states
-from tdev_core.codemod.engine.rules.speaks_of_others import said_of_others
+from tdev_core.codemod.engine.rules.speaks_of_others import (
+    LEAVES_OUT,
+    means_cudas_type,
+    said_of_others,
+)
 from tdev_core.codemod.engine.rules.tellings import (
     CHOOSES_A_WORD,
     asks_to_copy_unwaited,
@@ -202,6 +206,10 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
         if said_of_others(file, found.node):
             said = f"the comment above {name} speaks of other accelerators; {LEFT}"
             kept_question(file, found, ARMS, said, "note")
+            only_cudas_arm(file, found.node)
+            return
+        if means_cudas_type(file, found.node):
+            kept_question(file, found, ARMS, f"{name} {LEAVES_OUT}", "note")
             only_cudas_arm(file, found.node)
             return
         if is_told_as_cudas(file, found.node):

@@ -168,6 +168,25 @@ def leaves_out_others(file: File, node: cst.CSTNode) -> bool:
     return True
 
 
+_NO_CPU = re.compile(r"\.type\s*!=\s*[\"']cpu[\"']")
+
+
+def means_cudas_type(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a question if there is CUDA stands for that of a device's type: ``is_available() and device.type != "cpu"``.
+
+    In a program that knows MPS, where it leaves that one out.
+    """
+    if file.options.program or file.options.style == "accelerator" or not knows_mps(file):
+        return False
+    whole = None
+    for parent in file.tree.ancestors(node):
+        if isinstance(parent, cst.BooleanOperation) and isinstance(parent.operator, cst.And):
+            whole = parent
+        elif not isinstance(parent, cst.Call):
+            break
+    return whole is not None and _NO_CPU.search(file.tree.text(whole)) is not None
+
+
 def knows_mps(file: File) -> bool:
     """Tell whether a file asks for MPS or makes a device of it, or another one of its package does."""
     tree, parts = file.options.tree, PurePath(file.filename).parts[:-1]

@@ -84,7 +84,8 @@ def only_chooses_a_word(file: File, asked: cst.CSTNode) -> bool:
         if isinstance(holder, (cst.Assign, cst.AnnAssign)):
             target = holder.targets[0].target if isinstance(holder, cst.Assign) else holder.target
             if isinstance(target, (cst.Name, cst.Attribute)):
-                handed = rf"\w\s*=\s*{re.escape(file.tree.text(target))}\s*[,)]"
+                word = re.escape(file.tree.text(target))
+                handed = rf"\w\s*=\s*{word}\s*[,)]|[\"']\]\s*=\s*{word}\s*\n"
                 return re.search(handed, file.code) is not None
         return True
     if not isinstance(choice, cst.If) or choice.test is not asked:

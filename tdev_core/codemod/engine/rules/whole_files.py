@@ -321,6 +321,10 @@ _ARCHITECTURE = re.compile(rf"(?<![a-z])(?:{'|'.join(_ARCHITECTURES)})(?![a-z])"
 _SAYS_CUDA = re.compile(r"[\"'][^\"'\n]*\bCUDA\b")
 
 
+# A function that does as such a file does.
+_REPORTS = re.compile(
+    r"_?(?:collect|get|print|show|log)_(?:system|machine|env(?:ironment)?)(?:_(?:info|report|details))?\Z"
+)
 # What NVIDIA's libraries are told by the environment: `NVIDIA_TF32_OVERRIDE`.
 _NVIDIAS_SETTING = re.compile(r"[\"']NVIDIA_[A-Z0-9_]+[\"']")
 
@@ -338,6 +342,12 @@ def told_of_cuda(file: File) -> None:
                 said = f"{home.name.value} tells of {found.group()[1:-1]}; left as it is"
                 file.find(ARMS, home.name, said, "note")
     signs = ("is_bf16_supported", *_ARCHITECTURES)
+    for home in file.tree.of(cst.FunctionDef) if "platform" in file.tree.source else ():
+        text = file.tree.text(home)
+        if _REPORTS.match(home.name.value) and "torch.cuda." in text and "platform" in text:
+            file.untouched.append(file.tree.span(home))
+            said = f"{home.name.value} tells of the machine; left as it is"
+            file.find(ARMS, home.name, said, "note")
     asks_more = any(sign in file.tree.source for sign in signs)
     for home in file.tree.of(cst.FunctionDef) if asks_more else ():
         name = home.name.value

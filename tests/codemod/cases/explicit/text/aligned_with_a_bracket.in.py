@@ -8,7 +8,7 @@ def masks(self, dtype, device, x, deep):
                            dtype=dtype,  # as it was given
                            device=device)
     place = torch.device(self.map_location + ":" +
-                         str(self.properties.get("gpu_id")) if torch.cuda.
+                         str(self.properties.get("gpu_no")) if torch.cuda.
                          is_available() else self.map_location)
     text = torch.tensor([[1, 2],
                          # the second of them

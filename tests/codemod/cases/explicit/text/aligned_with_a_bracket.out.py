@@ -9,7 +9,7 @@ def masks(self, dtype, device, x, deep):
                           dtype=dtype,  # as it was given
                           device=device)
     place = tdev.device(self.map_location + ":" +
-                        str(self.properties.get("gpu_id")) if tdev.cuda.
+                        str(self.properties.get("gpu_no")) if tdev.cuda.
                         is_available() else self.map_location)
     text = tdev.tensor([[1, 2],
                         # the second of them
