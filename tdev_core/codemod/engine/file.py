@@ -28,8 +28,8 @@ from tdev_core.codemod.engine.api import (
     Severity,
 )
 from tdev_core.codemod.engine.python.callers import told_alone
+from tdev_core.codemod.engine.python.devices import Devices, Known
 from tdev_core.codemod.engine.python.lines import Span
-from tdev_core.codemod.engine.python.tensors import Known, Tensors
 from tdev_core.codemod.engine.python.tree import PythonTree
 from tdev_core.codemod.engine.survey import KERNELS
 from tdev_core.codemod.engine.vocabulary import CUTS, NOTE, kept_by, may_be_kept, without_prose
@@ -200,10 +200,10 @@ class File:
         return re.sub(rf"(?<![\w.])(?:{names})\w*(?:\.\w+)*", "", text)
 
     @cached_property
-    def tensors(self) -> Tensors | None:
+    def devices(self) -> Devices | None:
         """The answers of the whole text about tensors and devices; None where Python's parser does not take it."""
         tree = self.python
-        return Tensors(tree, self.tree.source, self.flow.known) if tree is not None else None
+        return Devices(tree, self.tree.source, self.flow.known) if tree is not None else None
 
     @cached_property
     def texts(self) -> list[tuple[int, int, str]]:

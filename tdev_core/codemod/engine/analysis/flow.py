@@ -28,7 +28,8 @@ from tdev_core.codemod.engine.analysis.literals import (
 )
 from tdev_core.codemod.engine.analysis.nodes import dotted, string_value
 from tdev_core.codemod.engine.analysis.resolve import Resolver
-from tdev_core.codemod.engine.python.tensors import NOT_TENSORS, TENSOR_METHODS, Known
+from tdev_core.codemod.engine.python.devices import Known
+from tdev_core.codemod.engine.python.tensors import NOT_TENSORS, TENSOR_METHODS
 from tdev_core.codemod.engine.vocabulary import (
     DEVICE_AND_DTYPE,
     DEVICE_NAME,

@@ -17,8 +17,9 @@ from functools import cache, cached_property
 from itertools import chain
 
 from tdev_core.codemod.engine.python.collector import without_collector
+from tdev_core.codemod.engine.python.devices import Devices, Known
 from tdev_core.codemod.engine.python.lines import Lines
-from tdev_core.codemod.engine.python.tensors import Known, Tensors, fixtures_call
+from tdev_core.codemod.engine.python.statements import fixtures_call
 from tdev_core.codemod.engine.python.tree import PythonTree
 from tdev_core.codemod.engine.vocabulary import TENSOR_WORD, is_documented_device
 
@@ -260,7 +261,7 @@ class _Statement:
     """One statement at the margin of a file, with what its text needs to be understood."""
 
     tree: PythonTree
-    tensors: Tensors
+    devices: Devices
     source: str = ""
     """The text of its whole file."""
     of_tests: bool = False
@@ -429,12 +430,12 @@ class _Text:
             return None
         tree = PythonTree(Lines(text), module)
         return _Statement(
-            tree, Tensors(tree, self._whole, self._known, self._above), self._whole, self._of_tests
+            tree, Devices(tree, self._whole, self._known, self._above), self._whole, self._of_tests
         )
 
 
 _NOTHING = PythonTree(Lines(""))
-_UNREAD: _Use = (_Statement(_NOTHING, Tensors(_NOTHING, "")), ast.Name("", ast.Load()))
+_UNREAD: _Use = (_Statement(_NOTHING, Devices(_NOTHING, "")), ast.Name("", ast.Load()))
 
 
 class _Tree:
@@ -569,7 +570,7 @@ class _Tree:
             if isinstance(node, _DEFINITIONS) and fixtures_call(node) is not None
         ]
         self._leans_on.clear()
-        if not heads or not all(s.tensors.provides_device(node) for s, node in heads):
+        if not heads or not all(s.devices.provides_device(node) for s, node in heads):
             return False
         self._grounds[key] = [frozenset(self._leans_on)]
         return True
@@ -585,8 +586,8 @@ class _Tree:
         self._leans_on.clear()
         for statement, node in heads:
             assert isinstance(node, _DEFINITIONS)
-            tensors = statement.tensors
-            if not (tensors.gives_device if key.endswith("()") else tensors.gives_devices)(node):
+            devices = statement.devices
+            if not (devices.gives_device if key.endswith("()") else devices.gives_devices)(node):
                 return False
         leans = frozenset(self._leans_on - {key})
         if leans or key not in self._leans_on or self._gives_by_itself(key, heads):
@@ -604,9 +605,9 @@ class _Tree:
     def _gives_by_itself(self, key: str, heads: list[_Use]) -> bool:
         """Tell whether a function that calls itself brings in a device, too, and does not only hand on its own."""
         for statement, node in heads:
-            for given in statement.tensors.returned(node):
+            for given in statement.devices.returned(node):
                 self._leans_on.clear()
-                if statement.tensors.is_own_device(given) and not self._leans_on:
+                if statement.devices.is_own_device(given) and not self._leans_on:
                     return True
         return False
 
@@ -620,10 +621,10 @@ class _Tree:
         One that nobody gives it from outside, and no field of a dataclass, which is a parameter.
         """
         texts = [self._texts[number].whole for number in self._tree.modules.get(name, ())]
-        modules = [t for t in texts if t is not None and t.tensors.is_bound_at_the_margin(attr)]
+        modules = [t for t in texts if t is not None and t.devices.is_bound_at_the_margin(attr)]
         if modules:
             self._leans_on.clear()
-            if not all(each.tensors.is_real_at_the_margin(attr) for each in modules):
+            if not all(each.devices.is_real_at_the_margin(attr) for each in modules):
                 return False
             self._grounds[self._asking] = [frozenset(self._leans_on)]
             return self._is_given_real(name, attr)
@@ -672,7 +673,7 @@ class _Tree:
                 if not all(
                     value is not None
                     and statement is not None
-                    and statement.tensors.is_own_device(value)
+                    and statement.devices.is_own_device(value)
                     for value in values
                 ):
                     return False
@@ -682,7 +683,7 @@ class _Tree:
         return statement is not None and any(
             isinstance(node, ast.ClassDef)
             and not (node.decorator_list and _has_field(node, attr))
-            and statement.tensors.keeps_device(node, attr)
+            and statement.devices.keeps_device(node, attr)
             for node in statement.named.get(owner, ())
         )
 
@@ -811,7 +812,7 @@ class _Tree:
                     return False
                 is_default = given is signature.default(parameter)
                 self._leans_on.clear()
-                if not (signature if is_default else statement).tensors.is_own_device(given):
+                if not (signature if is_default else statement).devices.is_own_device(given):
                     return False
                 # What it is given by itself alone says nothing.
                 # Nor does what a test gives it.
@@ -843,7 +844,7 @@ class _Tree:
             for signature in _meant_by(statement, call, signatures):
                 given = signature.given(call, parameter)
                 self._leans_on.clear()
-                if given is None or given is _NONE_GIVEN or not statement.tensors.has_device(given):
+                if given is None or given is _NONE_GIVEN or not statement.devices.has_device(given):
                     return False
                 found = True
                 grounds.append(frozenset(self._leans_on))
@@ -908,7 +909,7 @@ class _Signature:
     ) -> None:
         self.source = statement.source
         self.of_tests = statement.of_tests
-        self.tensors = statement.tensors
+        self.devices = statement.devices
         self.owner = owner
         self.node = node
         of_class, given = owner is not None, node.args
@@ -946,7 +947,7 @@ class _Signature:
         """Tell whether its annotation, its docstring or that of its class says that it is given a ``torch.device``."""
         said = self._all[parameter].annotation
         if said is not None:
-            return self.tensors.promises_a_device(said)
+            return self.devices.promises_a_device(said)
         homes = [self.node, self.owner if self.node.name == "__init__" else None]
         return any(
             is_documented_device(ast.get_docstring(home, clean=False) or "", parameter)
@@ -986,7 +987,7 @@ def _may_mean(use: _Use, owners: list[ast.ClassDef | None]) -> bool:
     method, plain = any(owners), not all(owners)
     match node:
         case ast.Name():
-            return plain and not statement.tensors.is_variable(node)
+            return plain and not statement.devices.is_variable(node)
         case ast.Attribute(value=ast.Name(id="self" | "cls")):
             return method
         case _:

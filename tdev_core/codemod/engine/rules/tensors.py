@@ -11,15 +11,15 @@ from tdev_core.codemod.engine.file import File
 
 def is_tensor(file: File, node: cst.BaseExpression) -> bool:
     """Tell whether an expression is certainly a tensor."""
-    asked, tensors = _asked(file, node), file.tensors
-    return asked is not None and tensors is not None and tensors.is_tensor(asked)
+    asked, devices = _asked(file, node), file.devices
+    return asked is not None and devices is not None and devices.is_tensor(asked)
 
 
 def is_own_device(file: File, node: cst.BaseExpression) -> bool:
     """Tell whether an expression is a tensor's device, or another real one, and nothing else, as the whole text shows."""
-    asked, tensors = _asked(file, node), file.tensors
+    asked, devices = _asked(file, node), file.devices
     try:
-        return asked is not None and tensors is not None and tensors.is_own_device(asked)
+        return asked is not None and devices is not None and devices.is_own_device(asked)
     except RecursionError:
         return False
 

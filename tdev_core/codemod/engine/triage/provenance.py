@@ -12,8 +12,8 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable
 
+from tdev_core.codemod.engine.python.devices import Devices, Known
 from tdev_core.codemod.engine.python.lines import Lines
-from tdev_core.codemod.engine.python.tensors import Known, Tensors
 from tdev_core.codemod.engine.python.tree import PythonTree
 from tdev_core.codemod.engine.vocabulary import (
     DEVICE_AND_DTYPE,
@@ -247,7 +247,7 @@ def shows_real_devices(source: str, known: Known) -> bool:
         tree = PythonTree(Lines(source.lstrip("\ufeff")))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
-    tensors = Tensors(tree, source, known)
+    devices = Devices(tree, source, known)
     for node in tree.everything:
         given: list[ast.expr | None] = []
         if isinstance(node, ast.Call):
@@ -259,7 +259,7 @@ def shows_real_devices(source: str, known: Known) -> bool:
                 if isinstance(key, ast.Constant) and _DEVICES.match(str(key.value))
             ]
         try:
-            if not all(each is not None and tensors.is_own_device(each) for each in given):
+            if not all(each is not None and devices.is_own_device(each) for each in given):
                 return False
         except RecursionError:
             return False

@@ -1,0 +1,221 @@
+"""What statements of Python bind, give and hold, as they are written."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
+
+_DECLARED = tuple(re.compile(rf"{word}(?<!\w{word})\b([^\n]*)") for word in ("global", "nonlocal"))
+
+
+def default_of(home: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> object:
+    """Return the default of a parameter, None where it has none; ``...`` for one that is computed."""
+    plain = [*home.args.posonlyargs, *home.args.args]
+    defaults = dict(
+        zip(reversed([arg.arg for arg in plain]), reversed(home.args.defaults), strict=False)
+    )
+    defaults |= {
+        arg.arg: value
+        for arg, value in zip(home.args.kwonlyargs, home.args.kw_defaults, strict=True)
+        if value is not None
+    }
+    found = defaults.get(name)
+    return None if found is None else found.value if isinstance(found, ast.Constant) else ...
+
+
+def fixtures_call(function: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.expr | None:
+    """Return the decorator that makes a function a fixture of pytest's."""
+    for each in function.decorator_list:
+        head = ast.unparse(each.func if isinstance(each, ast.Call) else each)
+        if head.rpartition(".")[2] == "fixture":
+            return each
+    return None
+
+
+def listed_above(function: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> Iterator[ast.expr]:
+    """Yield what ``@pytest.mark.parametrize`` lists for a parameter; nothing is said of one among several."""
+    for each in function.decorator_list:
+        if isinstance(each, ast.Call) and ast.unparse(each.func).endswith("parametrize"):
+            match each.args:
+                case [ast.Constant(value=str(names)), values] if name in re.split(r"[\s,]+", names):
+                    yield values if names.strip() == name else ast.Constant(value=names)
+                case [ast.List() | ast.Tuple() as names, *_] if name in ast.unparse(names):
+                    yield names
+                case _:
+                    pass
+
+
+@lru_cache(maxsize=64)
+def declared_elsewhere(source: str) -> frozenset[str]:
+    """Return the words that follow ``global`` or ``nonlocal`` on a line of a text."""
+    return frozenset(
+        word
+        for pattern in _DECLARED
+        for rest in pattern.findall(source)
+        for word in re.findall(r"\w+", rest)
+    )
+
+
+def plain_parameters(home: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> list[ast.arg]:
+    return [*home.args.posonlyargs, *home.args.args, *home.args.kwonlyargs]
+
+
+def parameters(home: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> dict[str, ast.arg]:
+    """Return the parameters of a function by their names, those that collect others too."""
+    collecting = [arg for arg in (home.args.vararg, home.args.kwarg) if arg is not None]
+    return {arg.arg: arg for arg in (*plain_parameters(home), *collecting)}
+
+
+def within(home: ast.AST) -> Iterator[ast.AST]:
+    """Yield what stands in a function, but not what stands in functions inside it."""
+    todo = list(getattr(home, "body", ())) if not isinstance(home, ast.Lambda) else [home.body]
+    while todo:
+        node = todo.pop()
+        yield node
+        if not isinstance(node, (*FUNCTIONS, ast.ClassDef, *COMPREHENSIONS)):
+            todo.extend(ast.iter_child_nodes(node))
+
+
+def is_before(one: ast.AST, other: ast.AST) -> bool:
+    at = (getattr(one, "lineno", 0), getattr(one, "col_offset", 0))
+    return at < (getattr(other, "lineno", 0), getattr(other, "col_offset", 0))
+
+
+def always_gives(statement: ast.stmt, name: str) -> bool:
+    """Tell whether a statement assigns to a name, or an ``if`` in each of its arms."""
+    match statement:
+        case ast.Assign(targets=targets):
+            return any(name in names_of(target) for target in targets)
+        case ast.AnnAssign(target=target):
+            return name in names_of(target)
+        case ast.If(body=body, orelse=rest):
+            return all(any(always_gives(each, name) for each in arm) for arm in (body, rest))
+        case _:
+            return False
+
+
+def is_self(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id in ("self", "cls")
+
+
+def holds(loop: ast.For | ast.While, later: ast.AST) -> bool:
+    """Tell whether what stands later than something in a loop stands in the loop as well."""
+    end = (loop.end_lineno or 0, loop.end_col_offset or 0)
+    return (getattr(later, "lineno", 0), getattr(later, "col_offset", 0)) < end
+
+
+def names_of(target: ast.expr) -> set[str]:
+    """Return the names that a target binds; of ``found[i], rest`` the second alone."""
+    return set(stored(target))
+
+
+def read_by(value: ast.expr) -> set[str]:
+    """Return the names that are handed on as they are, alone or beside others."""
+    several = value.elts if isinstance(value, ast.Tuple) else [value]
+    return {each.id for each in several if isinstance(each, ast.Name)}
+
+
+def last_name(node: ast.expr) -> str:
+    return ast.unparse(node).partition("[")[0].rpartition(".")[2]
+
+
+def bound_by(part: ast.AST) -> Iterator[str]:
+    """Yield the names that a statement, a pattern or an expression binds in the function that it stands in."""
+    match part:
+        case ast.Assign(targets=targets) | ast.Delete(targets=targets):
+            for target in targets:
+                yield from stored(target)
+        case (
+            ast.AnnAssign(target=target)
+            | ast.AugAssign(target=target)
+            | ast.NamedExpr(target=target)
+        ):
+            yield from stored(target)
+        case ast.For(target=target) | ast.AsyncFor(target=target):
+            yield from stored(target)
+        case ast.With(items=items) | ast.AsyncWith(items=items):
+            for item in items:
+                if item.optional_vars is not None:
+                    yield from stored(item.optional_vars)
+        case ast.Import(names=names) | ast.ImportFrom(names=names):
+            yield from (alias.asname or alias.name.partition(".")[0] for alias in names)
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            yield name
+        case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)):
+            yield name
+        case ast.MatchStar(name=str(name)) | ast.MatchMapping(rest=str(name)):
+            yield name
+        case _ if isinstance(part, COMPREHENSIONS):
+            # What is named inside is named around it.
+            for each in ast.walk(part):
+                if isinstance(each, ast.NamedExpr):
+                    yield from stored(each.target)
+        case _:
+            pass
+
+
+def stored(target: ast.expr) -> Iterator[str]:
+    for part in ast.walk(target):
+        if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load):
+            yield part.id
+
+
+def asks_for_type(statement: ast.stmt, name: str) -> bool:
+    """Tell whether a plain statement, or the test of an ``if``, asks a variable for its type whatever comes."""
+    asked: ast.AST = statement.test if isinstance(statement, ast.If) else statement
+    if isinstance(asked, ast.stmt) and not isinstance(asked, (ast.Assign, ast.Expr)):
+        return False
+    parts = list(ast.walk(asked))
+    if any(isinstance(part, _MAY_NOT_RUN) for part in parts):
+        return False
+    return any(
+        isinstance(part, ast.Attribute)
+        and part.attr == "type"
+        and isinstance(part.value, ast.Name)
+        and part.value.id == name
+        for part in parts
+    )
+
+
+_MAY_NOT_RUN = (ast.BoolOp, ast.IfExp, ast.Lambda, ast.comprehension)
+
+
+def is_own(target: ast.expr, attr: str) -> bool:
+    return (
+        isinstance(target, ast.Attribute)
+        and target.attr == attr
+        and isinstance(target.value, ast.Name)
+        and target.value.id in ("self", "cls")
+    )
+
+
+def at_the_place_of(
+    target: ast.Tuple | ast.List, value: ast.expr, attr: str
+) -> Iterator[ast.expr | None]:
+    """Yield what ``self.attr`` gets as one of several: ``self.device, self.dtype = x.device, x.dtype``."""
+    several = value.elts if isinstance(value, ast.Tuple) else []
+    plain = len(several) == len(target.elts) and not any(
+        isinstance(each, ast.Starred) for each in (*several, *target.elts)
+    )
+    for at, each in enumerate(target.elts):
+        if is_own(each, attr):
+            yield several[at] if plain else None
+
+
+def one_of(several: ast.Tuple, target: ast.Tuple, name: str) -> ast.expr | None:
+    """Return what a target's name gets of several values, counted from the end: `b, n, device = *x.shape, x.device`."""
+    names = [each.id if isinstance(each, ast.Name) else "" for each in target.elts]
+    if name not in names:
+        return None
+    back = len(names) - names.index(name)
+    after = several.elts[-back:] if back <= len(several.elts) else []
+    if not after or any(isinstance(each, ast.Starred) for each in (*after, *target.elts)):
+        return None
+    starred = any(isinstance(each, ast.Starred) for each in several.elts)
+    return after[0] if starred or len(several.elts) == len(names) else None
