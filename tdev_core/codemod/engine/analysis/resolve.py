@@ -15,6 +15,11 @@ from tdev_core.codemod.engine.api import Names
 
 TENSOR_TYPE = re.compile(r"torch\.cuda\.(?:sparse\.)?\w+Tensor\Z")
 """Types that every build of torch has: an annotation asks nothing of one."""
+SAME = frozenset(
+    f"torch.cuda.{name}"
+    for name in ("OutOfMemoryError", "AcceleratorError", "DeferredCudaCallError")
+)
+"""Exceptions, which are torch's own whatever is used."""
 _ARMED = (cst.If, cst.Try, cst.TryStar)
 
 

@@ -104,7 +104,8 @@ def _chosen(file: File, call: cst.Call, node: cst.Arg) -> None:
     # A map of devices is read by accelerate, whoever hands it on to there.
     mapped = node.keyword is not None and node.keyword.value == "device_map"
     # And where MPS is known, its name is as good a word as CUDA's.
-    own = knows_mps(file) and file.resolver.torch_name(call.func) is None
+    moves = isinstance(call.func, cst.Attribute) and call.func.attr.value in _MOVES
+    own = not moves and knows_mps(file) and file.resolver.torch_name(call.func) is None
     if not (mapped or own or _is_foreign(file, call.func)):
         return
     if isinstance(value, cst.Name):

@@ -11,6 +11,7 @@ import libcst as cst
 
 from tdev_core.codemod.engine.analysis.bindings import Binding, Scope
 from tdev_core.codemod.engine.analysis.nodes import dotted
+from tdev_core.codemod.engine.analysis.resolve import SAME
 from tdev_core.codemod.engine.file import Change, File
 from tdev_core.codemod.engine.python.lines import Span
 from tdev_core.codemod.engine.rules.import_inside import repoint, repoint_stars
@@ -41,7 +42,7 @@ def collect_imports(file: File) -> None:
         if not target.startswith("torch.") or file.kept(bindings.node):
             continue
         if target == "torch.cuda" or target.startswith("torch.cuda."):
-            if target.split(".")[2:3] and target.split(".")[2].startswith("_"):
+            if target in SAME or target.split(".")[2:3] and target.split(".")[2].startswith("_"):
                 continue
             if file.for_checkers_only(bindings) and len(_targets(bindings)) > 1:
                 continue  # of an older release; its sibling says nothing of CUDA, and stays

@@ -35,6 +35,7 @@ def arms_of_old_torch(file: File) -> None:
         if newer is None or arm is None:
             continue
         file.untouched.append(file.tree.span(arm))
+        file.of_old_torch.append(file.tree.span(arm))
         if CALLS_CUDA.search(file.tree.text(arm)):
             file.find(
                 ARMS, choice.test, "has an arm for a torch older than tdev's; left as it is", "note"
@@ -45,6 +46,9 @@ def arms_of_old_torch(file: File) -> None:
 _NEW = re.compile(
     r"\bt(?:orch|dev)\.(?:amp\b|(?:autocast|GradScaler)\b)"
     r"|\bfrom[ \t]+t(?:orch|dev)[ \t]+import\b[^\n]*\b(?:autocast|GradScaler)\b"
+)
+_HAS_NEW = re.compile(
+    r"hasattr\(\s*[\w.]*(?:torch|amp)\w*\s*,\s*[\"'](?:GradScaler|autocast)[\"']\s*\)"
 )
 _OLD = re.compile(r"\b(?:torch\.)?cuda\.amp\b")
 
@@ -71,6 +75,8 @@ _IS = re.compile(
 
 def _is_newer(test: str) -> bool | None:
     """Tell how a question about torch's version is answered on each torch of tdev's; None where they differ, or it is another."""
+    if _HAS_NEW.fullmatch(test):
+        return True
     flag = _FLAG.fullmatch(test)
     if flag is not None:
         return None if (int(flag[2]), int(flag[3])) > OLDEST else flag[1] is None

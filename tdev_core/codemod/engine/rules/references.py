@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from tdev_core.codemod.engine.analysis.resolve import TENSOR_TYPE, Reference
+from tdev_core.codemod.engine.analysis.resolve import SAME, TENSOR_TYPE, Reference
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.architecture import (
     asks_for_nvidias,
@@ -108,6 +108,8 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
     name = found.name
     if found.target != "torch" and all(map(file.for_checkers_only, found.bindings)):
         return  # the name of a type, which no call is made by
+    if name in SAME:
+        return
     if TENSOR_TYPE.match(name) and _is_said(file, found.node):
         return
     at = file.tree.span(found.node)[0]

@@ -147,7 +147,9 @@ def said_of_others(file: File, node: cst.CSTNode) -> bool:
 
 LEAVES_OUT = "asks for CUDA in code that knows MPS; left as it is"
 # What a question opens that does on any accelerator what it does on CUDA: `torch.cuda.empty_cache()`.
-_CALLS = re.compile(r"\s*(?:torch\.cuda\.\w+(?:\.\w+)*\([^()]*(?:\([^()]*\)[^()]*)*\)\s*)+")
+_CALLS = re.compile(
+    r"\s*(?:(?:with\s+)?torch\.cuda\.\w+(?:\.\w+)*\([^()]*(?:\([^()]*\)[^()]*)*\)\s*:?\s*)+"
+)
 
 
 def leaves_out_others(file: File, node: cst.CSTNode) -> bool:

@@ -3,7 +3,7 @@ import torch
 
 try:
     y = x @ x
-except tdev.cuda.OutOfMemoryError:
+except torch.cuda.OutOfMemoryError:
     tdev.cuda.empty_cache()
-except (RuntimeError, tdev.cuda.OutOfMemoryError) as error:
+except (RuntimeError, torch.cuda.OutOfMemoryError) as error:
     print(error, torch.ones(1))

@@ -1,0 +1,23 @@
+import tdev
+import torch
+
+torch_amp = getattr(torch, "amp", None)
+if hasattr(torch_amp, "GradScaler"):
+    from tdev.amp import GradScaler
+else:
+    from torch.cuda.amp import GradScaler
+
+
+def pick():
+    return torch.device("mps") if torch.backends.mps.is_available() else torch.device("cpu")
+
+
+def clear(device: torch.device):
+    if tdev.is_accelerator(device.type):
+        with tdev.cuda.device(device):
+            tdev.cuda.empty_cache()
+
+
+def load(model, device=None):
+    device = device or ("cuda" if tdev.cuda.is_available() else "cpu")
+    return model.to(device), GradScaler("cuda")
