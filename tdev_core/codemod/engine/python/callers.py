@@ -225,6 +225,11 @@ def _classes_of(raw: bytes, name: bytes) -> set[bytes]:
     return {found[1] for each in said for found in re.finditer(each, raw)}
 
 
+def _snake(name: str) -> str:
+    """Return ``_big_engine`` of ``BigEngine``."""
+    return f"_{_WORDS_OF_A_CLASS.sub('_', name).lower()}"
+
+
 def _line_to(raw: bytes, at: int) -> tuple[int, int]:
     return raw.rfind(b"\n", 0, at) + 1, at
 
@@ -631,14 +636,9 @@ class _Tree:
         found = [
             (self._texts[number].at(at), owner)
             for owner, number, at in self._keepers.get(attr, ())
-            if f"_{_WORDS_OF_A_CLASS.sub('_', owner).lower()}".endswith(f"_{name.lower()}")
-            or owner == name
+            if _snake(owner).endswith(f"_{name.lower()}") or owner == name
         ]
-        called = [
-            each
-            for each in (self._tree.classes if not found else ())
-            if f"_{_WORDS_OF_A_CLASS.sub('_', each).lower()}".endswith(f"_{name.lower()}")
-        ]
+        called = self._called_as(name) if not found else []
         if called:
             # Which keep none themselves, but inherit one, as accelerate's and Lightning's heirs do.
             self._leans_on.clear()
@@ -661,6 +661,23 @@ class _Tree:
             return False
         self._grounds[self._asking] = [frozenset(self._leans_on)]
         return self._is_given_real(name, attr)
+
+    def _called_as(self, name: str) -> list[str]:
+        """Return the classes that an object of this name may be one of: ``engine`` of each ``…Engine``."""
+        wanted = f"_{name.lower()}"
+        return [
+            each
+            for snake, each in self._by_last_word.get(wanted.rpartition("_")[2], ())
+            if snake.endswith(wanted)
+        ]
+
+    @cached_property
+    def _by_last_word(self) -> dict[str, list[tuple[str, str]]]:
+        found: dict[str, list[tuple[str, str]]] = {}
+        for each in self._tree.classes:
+            snake = _snake(each)
+            found.setdefault(snake.rpartition("_")[2], []).append((snake, each))
+        return found
 
     def _is_given_real(self, name: str, attr: str) -> bool:
         """Tell whether what is given to ``name.attr`` from outside is a real device, wherever that is."""
