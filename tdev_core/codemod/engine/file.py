@@ -107,9 +107,9 @@ class File:
         self.aliased: list[Binding] = []
         """Imports of torch, in the explicit style, of a name that another import has made tdev's."""
         self.repointed: list[Binding] = []
+        """Imports of something inside torch that have to come from tdev."""
         self.of_old_torch: list[Span] = []
         """Where only a torch older than tdev's comes: no import there changes either."""
-        """Imports of something inside torch that have to come from tdev."""
         self.predicates: list[cst.CSTNode] = []
         """Nodes that need a name for tdev although they refer to no torch import."""
         self.shims: list[cst.CSTNode] = []

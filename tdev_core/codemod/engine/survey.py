@@ -410,13 +410,12 @@ class Survey:
 _NAMES_A_DEVICE = re.compile(rb"[\"']cuda|\.cuda\(|\.is_cuda\b|\btorch\.(?:device\(|cuda\.)")
 _OWNER = re.compile(rb"^class[ \t]+(\w+)[^\n]*\n(?:[ \t)#][^\n]*\n|\r?\n)*", re.MULTILINE)
 _OTHER_CLASS = re.compile(rb"\b[A-Z]\w+")
-_METHOD = re.compile(rb"^[ \t]+(?:async[ \t]+)?def[ \t]+(\w+)", re.MULTILINE)
 
 
 def silent_modules(texts: Iterable[bytes]) -> frozenset[str]:
-    """Return the classes with a ``forward`` that name no device in their methods, nor do those that they speak of.
+    """Return the classes with a ``forward`` that name no device, nor do those that they speak of.
 
-    ``*`` stands for every one, where none names any. Nothing is looked for where nothing is compiled.
+    ``*`` stands for every one, where nothing names any. Nothing is looked for where nothing is compiled.
     """
     texts = [raw for raw in texts if b"jit.script(" in raw or b"def forward" in raw]
     if not any(b"jit.script(" in raw for raw in texts):
@@ -428,7 +427,7 @@ def silent_modules(texts: Iterable[bytes]) -> frozenset[str]:
             name, text = owner[1].decode(), owner[0]
             if b"def forward" in text:
                 speak_of.setdefault(name, set()).update(_OTHER_CLASS.findall(text))
-                if _names_a_device(text):
+                if _NAMES_A_DEVICE.search(text) is not None:
                     naming.add(name)
     while more := {
         name
@@ -437,18 +436,8 @@ def silent_modules(texts: Iterable[bytes]) -> frozenset[str]:
     }:
         naming |= more
     silent = frozenset(speak_of.keys() - naming)
-    return silent if naming else silent | {"*"}
-
-
-def _names_a_device(owner: bytes) -> bool:
-    if _NAMES_A_DEVICE.search(owner) is None:
-        return False
-    heads = list(_METHOD.finditer(owner))
-    ends = [*(head.start() for head in heads[1:]), len(owner)]
-    return any(
-        head[1] != b"__init__" and _NAMES_A_DEVICE.search(owner, head.end(), end) is not None
-        for head, end in zip(heads, ends, strict=True)
-    )
+    quiet = not any(_NAMES_A_DEVICE.search(raw) for raw in texts)
+    return silent | {"*"} if quiet else silent
 
 
 _SEVERAL = 4

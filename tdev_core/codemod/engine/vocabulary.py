@@ -269,11 +269,16 @@ def is_documented_device(text: str, name: str) -> bool:
     return said is not None and not re.search(r"\b(?:str|int)", said[1])
 
 
-_OF_MPS = re.compile(r"[\"']mps(?::\d+)?[\"']|\bbackends\.mps\b|\btorch\.(?:mps|accelerator)\b")
+_BESIDE = r"(?:device|torch|cuda|accelerator|backend)"
+_OF_MPS = re.compile(
+    rf"\bbackends\.mps\b|\btorch\.mps\b|\btorch\.accelerator\.(?:current_accelerator|is_available)\b"
+    rf"|{_BESIDE}[^\n]*[\"']mps(?::\d+)?[\"']|[\"']mps(?::\d+)?[\"'][^\n]*{_BESIDE}"
+)
 # A list that becomes the predicate asks for no accelerator by itself.
 SHARED_LIST = re.compile(r"""[\[({]\s*(?:["'](?:cuda|mps)["']\s*,?\s*)*[\])}]""")
 
 
+@lru_cache(maxsize=8)
 def says_mps(code: str) -> bool:
     """Tell whether code asks for MPS or any accelerator, or makes a device of one, and not only in ``("cuda", "mps")``."""
     return (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import re
 import subprocess
 import sys
 
@@ -96,20 +98,32 @@ def _formatted(source: str) -> str:
 @pytest.mark.parametrize(
     "statement",
     [
-        'log(f"{torch.cuda.max_memory_allocated() / 1024:.2f} MBy")',
-        "peak = torch.cuda.max_memory_allocated() + already_there_",
-        "return torch.cuda.max_memory_allocated() + already_there_",
-        "if torch.cuda.is_available() and wanted_everywhere_or_1234:\n        pass",
-        "devices = [torch.cuda.current_device() for _ in the_names_of]",
-        "values.append(torch.cuda.device_count() + already, there_)",
-        "values.append(torch.cuda.device_count() + already, there_______)",
+        'log(f"{torch.cuda.max_memory_allocated() / 1024:.2f} N")',
+        "peak = torch.cuda.max_memory_allocated() + N",
+        "return torch.cuda.max_memory_allocated() + N",
+        "while torch.cuda.is_available() and N:\n        pass",
+        "for each in torch.cuda.current_device(), N:\n        pass",
+        "devices = [torch.cuda.current_device() for _ in N]",
+        "values.append(torch.cuda.device_count() + N, 3)",
         "values.append(torch.cuda.device_count(), b)",
+        "if not (N and torch.cuda.is_available()):\n        pass",
+        "wanted = (N or torch.cuda.is_available()) and why",
+        "moved = (torch.zeros(3, device='cuda') + N).mean()",
+        "wanted = names or (N, torch.cuda.is_available())",
+        "wanted = 'a' in (N, torch.cuda.get_device_name())",
+        "wanted = (N, the_name_of, torch.cuda.device_count())",
+        "return sum(torch.cuda.device_count() for _ in N)",
+        "wanted = (N + torch.cuda.device_count()) * two",
+        "wanted = (N if torch.cuda.is_available() else b).strip()",
     ],
 )
 def test_what_fits_again_is_joined_as_a_formatter_does(statement: str) -> None:
-    """``tdev`` is shorter than ``torch`` by a letter."""
+    """``tdev`` is shorter than ``torch`` by a letter: each statement is too long by one."""
+    first = f"    {statement}".partition("\n")[0]
+    statement = re.sub(r"\bN\b", "n" * (62 - len(first)), statement)
     source = _formatted(f"import torch\n\n\ndef f():\n    {statement}\n")
     result = rewrite(source, Names.load(), Options(line_length=60))
     assert "tdev." in result.code
+    assert ast.dump(ast.parse(result.code.replace("tdev", "torch"))) == ast.dump(ast.parse(source))
     assert _formatted(result.code) == result.code
     assert rewrite(result.code, Names.load(), Options(line_length=60)).code == result.code

@@ -223,7 +223,7 @@ def test_what_is_compiled_of_a_class_that_names_no_device(
     files = {
         "pkg/__init__.py": "",
         "pkg/norms.py": "import torch\n\n\nclass Norm(torch.nn.Module):\n    def __init__(self, n):\n"
-        f"        self.w = torch.ones(n, device='cuda')\n\n    def forward(self, x):\n        {forward}\n\n\n"
+        f"        self.w = torch.ones(n)\n\n    def forward(self, x):\n        {forward}\n\n\n"
         f"class Other(torch.nn.Module):\n    def forward(self, x):\n        return {other}\n",
         "pkg/uses.py": "import torch\nfrom .norms import Norm, Other\n\n\ndef f(model):\n"
         f"    return torch.jit.script({compiled})\n",

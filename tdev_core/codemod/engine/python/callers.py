@@ -19,7 +19,7 @@ from itertools import chain
 from tdev_core.codemod.engine.python.collector import without_collector
 from tdev_core.codemod.engine.python.devices import Devices, Known
 from tdev_core.codemod.engine.python.lines import Lines
-from tdev_core.codemod.engine.python.statements import fixtures_call
+from tdev_core.codemod.engine.python.statements import fixtures_call, last_name, stores
 from tdev_core.codemod.engine.python.tree import PythonTree
 from tdev_core.codemod.engine.vocabulary import TENSOR_WORD, is_documented_device
 
@@ -117,6 +117,7 @@ class Callers:
                 continue
             objects.append((found.start(), found[1]))
             self._asked.add(f"*{found[1].decode()}.{found[2].decode()}")
+            self._asked.add(f"#{found[1].decode()}.{found[2].decode()}")
             for named in _classes_of(raw, found[1]):
                 self._asked.add(f"*{named.decode()}.{found[2].decode()}")
         defined = list(_DEFINED.finditer(raw))
@@ -223,6 +224,12 @@ def _classes_of(raw: bytes, name: bytes) -> set[bytes]:
     if b" as " + name in raw:
         said.append(rb"([A-Z]\w+)\((?:[^()]|\([^()]*\))*\)\s+as\s+" + name + rb"\b")
     return {found[1] for each in said for found in re.finditer(each, raw)}
+
+
+# Of torch, Lightning, accelerate, transformers and diffusers: what is moved, and tells where it is.
+_KEEPS_A_DEVICE = re.compile(
+    r"\w*Module|Accelerator|Fabric|Trainer|\w*PreTrainedModel|ModelMixin|\w*Pipeline|TrainingArguments|Metric"
+)
 
 
 def _snake(name: str) -> str:
@@ -535,6 +542,8 @@ class _Tree:
             return self._gives(key)
         if key.startswith("*"):
             return self._keep(*key[1:].rsplit(".", 1))
+        if key.startswith("#"):
+            return self._keeps_in_module(*key[1:].rsplit(".", 1))
         if key.startswith("^"):
             return self._keeps(*key[1:].rsplit(".", 1))
         name, _, parameter = key.removeprefix("%").rpartition(".")
@@ -625,14 +634,6 @@ class _Tree:
 
         One that nobody gives it from outside, and no field of a dataclass, which is a parameter.
         """
-        texts = [self._texts[number].whole for number in self._tree.modules.get(name, ())]
-        modules = [t for t in texts if t is not None and t.devices.is_bound_at_the_margin(attr)]
-        if modules:
-            self._leans_on.clear()
-            if not all(each.devices.is_real_at_the_margin(attr) for each in modules):
-                return False
-            self._grounds[self._asking] = [frozenset(self._leans_on)]
-            return self._is_given_real(name, attr)
         found = [
             (self._texts[number].at(at), owner)
             for owner, number, at in self._keepers.get(attr, ())
@@ -641,15 +642,10 @@ class _Tree:
         called = self._called_as(name) if not found else []
         if called:
             # Which keep none themselves, but inherit one, as accelerate's and Lightning's heirs do.
-            self._leans_on.clear()
-            if not all(
-                any(bases for _, _, bases in self._tree.classes[each])
-                and self._inherits(each, attr)
-                for each in called
-            ):
-                return False
             self._grounds[self._asking] = [frozenset[str]()]
-            return self._is_given_real(name, attr)
+            return all(self._inherits_one(each, attr) for each in called) and (
+                self._is_given_real(name, attr)
+            )
         if not found and name in self._tree.classes:
             # What it inherits: of the tree, or nothing is known.
             above = {base for _, _, bases in self._tree.classes[name] for base in bases}
@@ -661,6 +657,35 @@ class _Tree:
             return False
         self._grounds[self._asking] = [frozenset(self._leans_on)]
         return self._is_given_real(name, attr)
+
+    def _keeps_in_module(self, name: str, attr: str) -> bool:
+        """Tell whether each module of a name keeps a real device in a variable, and so does who sets it from outside."""
+        texts = [self._texts[number].whole for number in self._tree.modules.get(name, ())]
+        modules = [t for t in texts if t is not None and t.devices.is_bound_at_the_margin(attr)]
+        self._leans_on.clear()
+        if not modules or not all(
+            each.devices.is_real_at_the_margin(attr) and "globals()" not in each.source
+            for each in modules
+        ):
+            return False
+        self._grounds[self._asking] = [frozenset(self._leans_on)]
+        return self._is_given_real(name, attr)
+
+    def _inherits_one(self, name: str, attr: str) -> bool:
+        """Tell whether a class has a device from one of another package that is known to keep a real one."""
+        seen, todo = set[str](), [name]
+        while todo:
+            each = todo.pop()
+            if each in seen:
+                continue
+            seen.add(each)
+            for number, at, bases in self._tree.classes.get(each, ()):
+                statement = self._texts[number].at(at)
+                nodes = statement.named.get(each, ()) if statement is not None else ()
+                if any(isinstance(node, ast.ClassDef) and _has_field(node, attr) for node in nodes):
+                    return False
+                todo += bases
+        return any(_KEEPS_A_DEVICE.fullmatch(each) for each in seen - self._tree.classes.keys())
 
     def _called_as(self, name: str) -> list[str]:
         """Return the classes that an object of this name may be one of: ``engine`` of each ``…Engine``."""
@@ -805,7 +830,7 @@ class _Tree:
         # Or its default is a device that is made: `device=torch.device("cpu")`.
         shown = shown or all(isinstance(each.default(parameter), ast.Call) for each in signatures)
         # What one function of a name says of it, those that stand in its place are given, too.
-        found = promised = any(each.is_promised(parameter) for each in signatures)
+        found = promised = _is_promised_to_all(signatures, parameter)
         grounds = [frozenset[str]()] if promised else []
         heads = [signature.node for signature in signatures]
         if any(map(_is_wrapped, heads)) or any("fire.Fire(" in each.source for each in signatures):
@@ -813,12 +838,10 @@ class _Tree:
         for count, (statement, node) in enumerate(uses):
             if count > _MOST:
                 return False
-            call = next(statement.tree.ancestors(node), None)
-            if isinstance(node, ast.Call):
-                call = node
-            elif not isinstance(call, ast.Call) or call.func is not node:
-                if statement.of_tests:
-                    continue  # which looks at it
+            if (call := _call_of(statement, node)) is None:
+                looked_at = next(statement.tree.ancestors(node), None)
+                if statement.of_tests and isinstance(looked_at, _LOOKS):
+                    continue
                 return False
             own = _meant_by(statement, call, signatures)
             for signature in own:
@@ -851,13 +874,11 @@ class _Tree:
         if any(_is_wrapped(each.node) for each in signatures):
             return False
         for count, (statement, node) in enumerate(uses):
-            call = (
-                node if isinstance(node, ast.Call) else next(statement.tree.ancestors(node), None)
-            )
-            if count > _MOST or not isinstance(call, ast.Call):
+            call = _call_of(statement, node)
+            if count > _MOST or call is None:
                 return False
-            if call is not node and call.func is not node:
-                return False
+            if statement.of_tests and not signatures[0].of_tests:
+                continue
             for signature in _meant_by(statement, call, signatures):
                 given = signature.given(call, parameter)
                 self._leans_on.clear()
@@ -1011,6 +1032,30 @@ def _may_mean(use: _Use, owners: list[ast.ClassDef | None]) -> bool:
             return True
 
 
+_LOOKS = (ast.Assign, ast.Attribute, ast.Compare)
+"""What a test does with a function that it only looks at."""
+
+
+def _call_of(statement: _Statement, node: ast.AST) -> ast.Call | None:
+    """Return the call that a use of a function is; None where it is handed on instead."""
+    if isinstance(node, ast.Call):
+        return node
+    call = next(statement.tree.ancestors(node), None)
+    return call if isinstance(call, ast.Call) and call.func is node else None
+
+
+def _is_promised_to_all(signatures: list[_Signature], parameter: str) -> bool:
+    """Tell whether functions of one name are told a ``torch.device``, as one says whose class the others' inherit from."""
+    said = [each for each in signatures if each.is_promised(parameter)]
+    owners = {each.owner.name for each in said if each.owner is not None}
+    return bool(said) and all(
+        each in said
+        or each.owner is not None
+        and any(last_name(base) in owners for base in each.owner.bases)
+        for each in signatures
+    )
+
+
 def _meant_by(
     statement: _Statement, call: ast.Call, signatures: list[_Signature]
 ) -> list[_Signature]:
@@ -1044,11 +1089,9 @@ def _is_wrapped(node: ast.AST) -> bool:
 
 
 def _has_field(node: ast.ClassDef, attr: str) -> bool:
+    """Tell whether a class has a variable of this name: a field, or one that all of its objects share."""
     return any(
-        isinstance(part, ast.AnnAssign)
-        and isinstance(part.target, ast.Name)
-        and part.target.id == attr
-        for part in node.body
+        isinstance(part, (ast.Assign, ast.AnnAssign)) and stores(part, attr) for part in node.body
     )
 
 

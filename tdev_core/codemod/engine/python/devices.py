@@ -19,7 +19,7 @@ from tdev_core.codemod.engine.python.statements import (
     always_gives,
     asks_for_type,
     at_the_place_of,
-    default_of,
+    bound_by,
     fixtures_call,
     is_before,
     is_own,
@@ -30,6 +30,8 @@ from tdev_core.codemod.engine.python.statements import (
     one_of,
     parameters,
     read_by,
+    sets_by_name,
+    stores,
     within,
 )
 from tdev_core.codemod.engine.python.tensors import DEEP, Tensors
@@ -61,7 +63,9 @@ class Known:
     told: Callable[[str], bool] = _nothing
     """Whether everybody gives a parameter, ``function.parameter`` or ``Class.parameter``, a real device.
 
-    Or a function, ``function()``, gives nothing else, or what is called so keeps nothing else, ``*estimator.device``.
+    Or a function, ``function()``, gives nothing else, or a list of nothing else, ``function[]``; or a fixture,
+    ``@fixture``; or what is called so keeps nothing else, ``*estimator.device``, or a module, ``#settings.device``; or
+    everybody gives a parameter an object that has one, ``%function.parameter``.
     """
     inherits: Callable[[str, str], bool] = _real
     """Whether a base class in another file keeps a real device in an attribute; what comes from outside does."""
@@ -136,6 +140,14 @@ def _of_tensors(node: ast.expr) -> bool:
     return TENSOR_WORD.search(last) is not None
 
 
+# A class's parameters, a module's, a fixture by another name: what pytest gives a test then is not followed.
+_LISTS_ELSEWHERE = re.compile(
+    r"\bpytestmark\b|\bargnames\b|\binstantiate_\w+\(|\bfixture\([^)]*\bname\s*="
+    r"|^@[^\n]*parametrize\((?:[^()]|\([^()]*\))*\)\s*\nclass\b",
+    re.MULTILINE,
+)
+
+
 class Devices(Tensors):
     """Answers for expressions of one tree; ``known`` is what other files tell."""
 
@@ -173,14 +185,12 @@ class Devices(Tensors):
                     and self._is_real_if_asked(node, owner, asked.value, deep - 1)
                     and all(self.is_own_device(each, deep - 1) for each in otherwise)
                 )
-            case ast.JoinedStr(values=[ast.FormattedValue(value=value), *_]):
+            case ast.JoinedStr(values=[ast.FormattedValue(value=value), *rest]):
                 # `f"{x.device.type}:{rank}"`, which is the same device by its name.
-                return self.is_own_device(value, deep) and "cuda" not in ast.unparse(node)
+                apart = not rest or isinstance(rest[0], ast.Constant) and rest[0].value == ":"
+                return apart and self.is_own_device(value, deep)
             case ast.Call(func=ast.Name(id="str"), args=[value]):
                 return self.is_own_device(value, deep)
-            case ast.Call(func=ast.Attribute(attr="get_device", value=value), args=[]):
-                # The number of a tensor's accelerator, which torch takes for that one anywhere.
-                return ast.unparse(value) not in self._imported and not is_self(value)
             case ast.Call():
                 if self._name(node.func) in _MAKERS:
                     return True
@@ -194,17 +204,21 @@ class Devices(Tensors):
 
     def _given_before(self, node: ast.Attribute) -> ast.expr | None:
         """Return what an attribute of a variable was given by the last plain statement of a block around."""
-        name = ast.unparse(node)
-        if not isinstance(node.value, ast.Name) or is_self(node.value):
+        owner = node.value
+        if not isinstance(owner, ast.Name) or is_self(owner):
+            return None
+        name = f"{owner.id}.{node.attr}"
+        if re.search(rf"{re.escape(name)}[ \t]*=(?!=)", self._source) is None:
+            return None
+        if self._is_bound_around(node, owner.id):
             return None
         for statement in self._statements_before(node):
             if isinstance(statement, ast.Assign) and name in map(ast.unparse, statement.targets):
                 return statement.value
-            if any(
-                isinstance(part, ast.Attribute)
-                and isinstance(part.ctx, ast.Store)
-                and ast.unparse(part) == name
-                for part in ast.walk(statement)
+            if (
+                stores(statement, name)
+                or stores(statement, owner.id)
+                or sets_by_name(statement, owner.id)
             ):
                 return None
         return None
@@ -225,14 +239,16 @@ class Devices(Tensors):
         if isinstance(owner, (ast.Subscript, ast.Call)):
             inner = owner.value if isinstance(owner, ast.Subscript) else owner.func
             return not is_of_settings(text) and (self.one(owner, DEEP) or _of_tensors(inner))
+        if any(_SETTINGS.fullmatch(part) for part in text.split(".")):
+            return isinstance(owner, ast.Name) and self._is_annotated_tensor(owner)
         if isinstance(owner, ast.Name) and self.one(owner, DEEP):
             return True
-        if any(_SETTINGS.fullmatch(part) for part in text.split(".")):
-            return False
         last = text.rpartition(".")[2]
         if TENSOR_WORD.search(last) or self.one(owner, DEEP):
             return True
         if isinstance(owner, ast.Name):
+            if self._is_module(owner) and self._known.told(f"#{owner.id}.{attr}"):
+                return True
             if (named := self._class_of(owner)) and self._known.told(f"*{named}.{attr}"):
                 return True
             around = self._around(owner)
@@ -257,6 +273,24 @@ class Devices(Tensors):
         elif holds_tensors(self._source, text):
             return True
         return self._known.told(f"*{last}.{attr}")
+
+    def _is_module(self, node: ast.Name) -> bool:
+        """Tell whether a name is that of an imported module: nothing else binds it where it is read."""
+        if self._bindings(node, node.id):
+            return all(
+                isinstance(part, (ast.Import, ast.ImportFrom))
+                for part in self._bindings(node, node.id)
+            )
+        imported = (
+            rf"^[ \t]*(?:import[ \t]+{node.id}\b|from[ \t]+[\w.]+[ \t]+import\b[^\n]*\b{node.id}\b)"
+        )
+        return re.search(imported, self._source, re.MULTILINE) is not None
+
+    def _is_annotated_tensor(self, node: ast.Name) -> bool:
+        """Tell whether a parameter says that it is a tensor: ``conf: Tensor`` holds no settings."""
+        home = self._home(node)
+        given = parameters(home).get(node.id) if home is not None else None
+        return given is not None and self._annotated(given.annotation, False)
 
     def _is_given_one(self, node: ast.Name) -> bool:
         """Tell whether a parameter is given something with a real device by everybody who calls its function."""
@@ -357,9 +391,13 @@ class Devices(Tensors):
 
     def _was_a_word(self, node: ast.Name, name: str, deep: int) -> bool:
         """Tell whether a device was made of what a variable held, where that was a string: ``if isinstance(device, str):``."""
+        if self._is_bound_around(node, name):
+            return False
         for statement in self._statements_before(node):
             match statement:
-                case ast.If(test=ast.Call(func=ast.Name(id="isinstance"), args=[asked, kind])):
+                case ast.If(
+                    test=ast.Call(func=ast.Name(id="isinstance"), args=[asked, kind]), orelse=[]
+                ):
                     if ast.unparse(asked) == name and ast.unparse(kind) == "str":
                         given = [
                             each
@@ -372,29 +410,29 @@ class Devices(Tensors):
                         )
                 case _:
                     pass
-            if always_gives(statement, name):
+            if stores(statement, name):
                 return False
+        return False
+
+    def _is_bound_around(self, node: ast.AST, name: str) -> bool:
+        """Tell whether a loop, a ``with`` or a comprehension around something binds a name for it."""
+        for parent in self._tree.ancestors(node):
+            if isinstance(parent, FUNCTIONS):
+                return False
+            if isinstance(parent, COMPREHENSIONS):
+                if any(name in names_of(loop.target) for loop in parent.generators):
+                    return True
+            elif name in bound_by(parent):
+                return True
         return False
 
     def _was_asked_for_its_type(self, node: ast.Name) -> bool:
         """Tell whether a statement that certainly runs before has asked a variable for ``.type``: no string has it."""
-        below: ast.AST = node
-        for parent in self._tree.ancestors(node):
-            if isinstance(below, ast.stmt):
-                block = self._tree.block(below)
-                for before in reversed(block[: block.index(below)] if below in block else []):
-                    if asks_for_type(before, node.id):
-                        return True
-                    if any(
-                        isinstance(part, ast.Name)
-                        and part.id == node.id
-                        and not isinstance(part.ctx, ast.Load)
-                        for part in ast.walk(before)
-                    ):
-                        return False
-            if isinstance(parent, FUNCTIONS):
+        for before in self._statements_before(node):
+            if asks_for_type(before, node.id):
+                return True
+            if stores(before, node.id):
                 return False
-            below = parent
         return False
 
     def _is_real_parameter(
@@ -405,19 +443,15 @@ class Devices(Tensors):
         said = parameters(home)[name].annotation
         if said is not None and self.promises_a_device(said):
             return True
-        if home.name.startswith("test") or fixtures_call(home) is not None:
+        if home.name.startswith("test_") or fixtures_call(home) is not None:
             # Which pytest calls, with what is listed above it or what the fixture of that name gives.
             listed = list(listed_above(home, name))
-            if (
-                any(self.are_devices(each) for each in listed)
-                or not listed
-                and self._known.told(f"@{name}")
+            plain = not listed and _LISTS_ELSEWHERE.search(self._source) is None
+            if any(self.are_devices(each) for each in listed) or (
+                plain and self._known.told(f"@{name}")
             ):
                 return True
         owner = next((p for p in self._tree.ancestors(home) if isinstance(p, ast.ClassDef)), None)
-        if home.name == "forward" and owner is not None and said is None:
-            # A layer is handed tensors, and the device of one; a word says so by its default.
-            return default_of(home, name) in _PLAIN
         made = home.name == "__init__" and owner is not None
         return self._known.told(f"{owner.name if made and owner is not None else home.name}.{name}")
 
@@ -472,9 +506,9 @@ class Devices(Tensors):
             return self.promises_a_device(function.returns)
         if _PROMISED.search(ast.get_docstring(function, clean=False) or "") is not None:
             return True
-        returned = [each.value for each in within(function) if isinstance(each, ast.Return)]
+        values = [each.value for each in within(function) if isinstance(each, ast.Return)]
         return any(self.returned(function)) and all(
-            value is None or self.is_own_device(value) for value in returned
+            value is None or self.is_own_device(value) for value in values
         )
 
     def returned(self, function: ast.AST) -> list[ast.expr]:
@@ -517,7 +551,7 @@ class Devices(Tensors):
             values = list(self._values_of(inherits, attr))
             if any(isinstance(each, ast.expr) and _is_typed(each) for each in values):
                 return False
-            if values and asked_as_device(self._tree.source(inherits), f"self.{attr}"):
+            if len(values) == 1 and asked_as_device(self._tree.source(inherits), f"self.{attr}"):
                 return True
             if values:
                 return True in values or all(

@@ -14,21 +14,6 @@ COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
 _DECLARED = tuple(re.compile(rf"{word}(?<!\w{word})\b([^\n]*)") for word in ("global", "nonlocal"))
 
 
-def default_of(home: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> object:
-    """Return the default of a parameter, None where it has none; ``...`` for one that is computed."""
-    plain = [*home.args.posonlyargs, *home.args.args]
-    defaults = dict(
-        zip(reversed([arg.arg for arg in plain]), reversed(home.args.defaults), strict=False)
-    )
-    defaults |= {
-        arg.arg: value
-        for arg, value in zip(home.args.kwonlyargs, home.args.kw_defaults, strict=True)
-        if value is not None
-    }
-    found = defaults.get(name)
-    return None if found is None else found.value if isinstance(found, ast.Constant) else ...
-
-
 def fixtures_call(function: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.expr | None:
     """Return the decorator that makes a function a fixture of pytest's."""
     for each in function.decorator_list:
@@ -219,3 +204,28 @@ def one_of(several: ast.Tuple, target: ast.Tuple, name: str) -> ast.expr | None:
         return None
     starred = any(isinstance(each, ast.Starred) for each in several.elts)
     return after[0] if starred or len(several.elts) == len(names) else None
+
+
+def stores(statement: ast.stmt, name: str) -> bool:
+    """Tell whether something in a statement gives a name, or an attribute ``args.device``, a value."""
+    owner, _, attr = name.rpartition(".")
+    for part in ast.walk(statement):
+        if isinstance(part, ast.Name) and not owner:
+            found = part.id == name
+        elif isinstance(part, ast.Attribute) and owner and part.attr == attr:
+            found = ast.unparse(part.value) == owner
+        else:
+            continue
+        if found and isinstance(part.ctx, ast.Store):
+            return True
+    return False
+
+
+def sets_by_name(statement: ast.stmt, owner: str) -> bool:
+    """Tell whether a statement sets attributes of an object by their names: ``setattr(args, key, value)``."""
+    return (
+        re.search(
+            rf"\b(?:setattr|vars|update)\(\s*{owner}\b|\b{owner}\.__dict__", ast.unparse(statement)
+        )
+        is not None
+    )

@@ -461,12 +461,16 @@ def _is_of_a_flag(test: ast.expr) -> bool:
         isinstance(test, ast.BoolOp)
         and isinstance(test.op, ast.And)
         and any(
-            isinstance(each, (ast.Name, ast.Attribute)) and ast.unparse(each) != "__debug__"
+            isinstance(each, (ast.Name, ast.Attribute)) and _FLAG.search(ast.unparse(each))
             for each in test.values
         )
     )
 
 
+_FLAG = re.compile(
+    r"(?:^|[._])(?:(?:use|enable|with)_)?(?:cuda|gpu|ddp|nccl|\w*parallel|\w*distributed|\w*backend)s?\Z",
+    re.IGNORECASE,
+)
 _CALLBACK = re.compile(r"(?:fn|func|function|callback|callable_?)\Z")
 
 

@@ -190,11 +190,9 @@ _SAYS_DEVICE = re.compile(r"device|cuda|\.to\(", re.IGNORECASE)
 def _is_of_no_other(file: File, node: cst.CSTNode, call: Call) -> bool:
     """Tell whether what is loaded lies where it was saved: a buffer that the function itself has filled.
 
-    Or on the CPU, since NumPy gets it at once; or nowhere, since it is compared with something, as no tensor is.
+    Or on the CPU, since NumPy gets it at once.
     """
     made = file.tree.parents[node]
-    if isinstance(file.tree.parents[made], (cst.Comparison, cst.ComparisonTarget)):
-        return True
     if _TO_NUMPY.match(file.tree.source, file.tree.span(made)[1]):
         return True
     home = enclosing_function(file, node)
@@ -247,7 +245,7 @@ def _beside_its_module(file: File, found: Reference, call: Call) -> bool:
 
 
 # `torch.device(device).type != detector.device`, which are both what somebody asked for.
-_A_WORD = re.compile(r"\A(?:\w+\.)*(?:\w+_)?device\Z")
+_OF_A_DEVICE = re.compile(r"\A(?:\w+\.)*(?:\w+_)?device\Z")
 _ANOTHER = re.compile(r"(?!cuda)\w+\Z")
 
 
@@ -264,13 +262,13 @@ def _asks_for_another(file: File, node: cst.CSTNode) -> bool:
         # `kind = torch.device(d).type`, which is compared with other accelerators' names.
         return asks_about_others(file, asked.targets[0].target, lists=False)
     whole = file.tree.parents.get(asked) if isinstance(asked, cst.ComparisonTarget) else None
-    if isinstance(whole, cst.Comparison) and _A_WORD.search(file.tree.text(whole.left)):
+    if isinstance(whole, cst.Comparison) and _OF_A_DEVICE.search(file.tree.text(whole.left)):
         return True
     if not isinstance(asked, cst.Comparison) or len(asked.comparisons) != 1:
         return False
     target = asked.comparisons[0]
     word = string_value(target.comparator) or ""
-    if _A_WORD.search(file.tree.text(target.comparator)):
+    if _OF_A_DEVICE.search(file.tree.text(target.comparator)):
         return True
     if OF_ANY.search(file.tree.text(target.comparator)):
         return True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 
 import libcst as cst
 
@@ -171,7 +172,7 @@ _ALL_IN_DOUBLE = re.compile(
     r"|\.to\((?=[^()]*\bdevice)[^()]*torch\.(?:float64|double)\b"
 )
 # What TorchServe tells a worker, which is None for one on the CPU: `"cuda:" + str(properties.get("gpu_id"))`.
-_GPU_ID = re.compile(r"\+\s*str\(\s*[\w.]+\.get\(\s*[\"']gpu_id[\"']")
+_GPU_ID = re.compile(r":[\"']\s*\+\s*str\(\s*[\w.]+\.get\(\s*[\"']gpu_id[\"']")
 
 
 def _puts_a_number_behind(file: File, node: cst.CSTNode) -> bool:
@@ -183,6 +184,11 @@ _NEAR = 3
 """The lines around a choice in which the dtype that goes with it is named."""
 
 
+@lru_cache(maxsize=4)
+def _is_all_in_double(code: str) -> bool:
+    return _ALL_IN_DOUBLE.search(code) is not None
+
+
 def _chooses_for_double(file: File, node: cst.CSTNode) -> bool:
     """Tell whether the device is chosen for what is computed in double precision: the CPU has it, and MPS has not.
 
@@ -191,11 +197,11 @@ def _chooses_for_double(file: File, node: cst.CSTNode) -> bool:
     statement = file.tree.statement(node)
     if file.options.style == "accelerator" or not _CHOSEN.search(file.tree.text(statement)):
         return False  # that target has a reason of its own
-    if _ALL_IN_DOUBLE.search(file.code) is not None:
+    if _is_all_in_double(file.code):
         return True
     first, last = (file.tree.position(at)[0] for at in file.tree.span(statement))
     rows = range(max(1, first - _NEAR), min(file.tree.line_count, last + _NEAR) + 1)
-    return any(DOUBLE.search(file.tree.line_text(row)) for row in rows)
+    return any(DOUBLE.search(file.tree.line_text(row).partition("#")[0]) for row in rows)
 
 
 def _is_for_horovod(file: File, node: cst.CSTNode) -> bool:

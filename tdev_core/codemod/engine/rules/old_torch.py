@@ -47,6 +47,11 @@ _NEW = re.compile(
     r"\bt(?:orch|dev)\.(?:amp\b|(?:autocast|GradScaler)\b)"
     r"|\bfrom[ \t]+t(?:orch|dev)[ \t]+import\b[^\n]*\b(?:autocast|GradScaler)\b"
 )
+# What is raised where a name is not there, or takes other arguments.
+_LACKS = re.compile(
+    r"[(\s]*(?:(?:ImportError|ModuleNotFoundError|AttributeError|TypeError)[,)\s]*)+"
+)
+_OTHERS = re.compile(r"\bcuda\.(?!amp\b)\w|[\"']cuda\b|\.cuda\(")
 _HAS_NEW = re.compile(
     r"hasattr\(\s*[\w.]*(?:torch|amp)\w*\s*,\s*[\"'](?:GradScaler|autocast)[\"']\s*\)"
 )
@@ -60,7 +65,9 @@ def handlers_of_old_torch(file: File) -> None:
         if _NEW.search(body) is None or _OLD.search(body) is not None:
             continue
         for handler in tried.handlers:
-            if _OLD.search(file.tree.text(handler.body)):
+            caught = file.tree.text(handler.type) if handler.type is not None else ""
+            text = file.tree.text(handler.body)
+            if _LACKS.fullmatch(caught) and _OLD.search(text) and not _OTHERS.search(text):
                 span = file.tree.span(handler.body)
                 file.untouched.append(span)
                 file.of_old_torch.append(span)

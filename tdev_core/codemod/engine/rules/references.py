@@ -98,7 +98,7 @@ def _order(file: File, node: cst.CSTNode) -> tuple[int, int]:
     return at, 1
 
 
-def _is_said(file: File, node: cst.CSTNode) -> bool:
+def _is_in_an_annotation(file: File, node: cst.CSTNode) -> bool:
     """Tell whether something stands in an annotation."""
     return any(isinstance(parent, cst.Annotation) for parent in file.tree.ancestors(node))
 
@@ -110,7 +110,7 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
         return  # the name of a type, which no call is made by
     if name in SAME:
         return
-    if TENSOR_TYPE.match(name) and _is_said(file, found.node):
+    if TENSOR_TYPE.match(name) and _is_in_an_annotation(file, found.node):
         return
     at = file.tree.span(found.node)[0]
     for span in [tried for tried in file.tried if tried[0] <= at < tried[1]]:

@@ -6,14 +6,16 @@ Another accelerator's state under that name could not be restored where the chec
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 import libcst as cst
 
 from tdev_core.codemod.engine.analysis.resolve import Reference
 from tdev_core.codemod.engine.file import File
 
-_KEY = re.compile(r"[\"'][\w.]*(?:cuda\w*(?:rng|random)|(?:rng|random)\w*cuda)\w*[\"']")
-_SAVES, _LOADS = re.compile(r"\btorch\.save\("), re.compile(r"\btorch\.load\(")
+_STRING = re.compile(r"[\"']([\w.]{4,80})[\"']")
+_ASKS = re.compile(r"\bcuda\.(?:is_available|device_count)\(")
+_SAVES, _LOADS = (re.compile(rf"\bt(?:orch|dev)\.{name}\(") for name in ("save", "load"))
 # What a choice that gets or sets them speaks of, by itself or by a class that does.
 _SPEAKS_OF_THEM = re.compile(
     r"\bcuda\.(?:random\.)?[gs]et_rng_state|(?i:rng|generator|random_state)"
@@ -21,12 +23,19 @@ _SPEAKS_OF_THEM = re.compile(
 _STATES = re.compile(r"\bcuda\.(?:random\.)?[gs]et_rng_state(?:_all)?\b")
 
 
+@lru_cache(maxsize=4)
+def _keeps_states(code: str) -> bool:
+    """Tell whether a text asks for CUDA, and keeps the states of its generators in a checkpoint."""
+    if _STATES.search(code) is None or _ASKS.search(code) is None:
+        return False
+    if _SAVES.search(code) is not None and _LOADS.search(code) is not None:
+        return True
+    return any("cuda" in key and ("rng" in key or "random" in key) for key in _STRING.findall(code))
+
+
 def is_of_saved_states(file: File, found: Reference) -> bool:
     """Tell whether a name gets or sets such a state, or asks for CUDA in a choice that does."""
-    if "cuda" not in file.tree.source or _STATES.search(file.code) is None:
-        return False
-    kept = _SAVES.search(file.code) is not None and _LOADS.search(file.code) is not None
-    if not kept and _KEY.search(file.code) is None:
+    if "rng_state" not in file.tree.source or not _keeps_states(file.code):
         return False
     if _STATES.search(found.name) is not None:
         return True

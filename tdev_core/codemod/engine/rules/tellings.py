@@ -316,7 +316,7 @@ def asks_to_copy_unwaited(file: File, node: cst.CSTNode) -> bool:
 # All that an arm does: `batch = batch.pin_memory()`.
 _PINNED = re.compile(r"\s*(?:[\w.]+[ \t]*=[ \t]*)?[\w.]+\.pin_memory\(\)\s*")
 _PINS = re.compile(
-    r"(?:^|[.\"'])_?(?:use_|should_)?(?:pin(?:ned)?_mem(?:ory)?|pinned|non_blocking)(?:[\"']\])?\Z"
+    r"(?:^|[.\"'])_?(?:use_|should_)?(?:pin(?:ned)?_mem(?:ory)?|non_blocking)(?:[\"']\])?\Z"
 )
 _FOR_CUDA = frozenset({"pin_memory", "non_blocking"})
 

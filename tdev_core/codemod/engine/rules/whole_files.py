@@ -323,7 +323,8 @@ _SAYS_CUDA = re.compile(r"[\"'][^\"'\n]*\bCUDA\b")
 
 # A function that does as such a file does.
 _REPORTS = re.compile(
-    r"_?(?:collect|get|print|show|log)_(?:system|machine|env(?:ironment)?)(?:_(?:info|report|details))?\Z"
+    r"_?(?:(?:collect|print|show|log)_(?:system|machine|env(?:ironment)?)(?:_(?:info|report|details))?"
+    r"|get_(?:system|machine|env(?:ironment)?)_(?:info|report|details))\Z"
 )
 # What NVIDIA's libraries are told by the environment: `NVIDIA_TF32_OVERRIDE`.
 _NVIDIAS_SETTING = re.compile(r"[\"']NVIDIA_[A-Z0-9_]+[\"']")
@@ -344,7 +345,7 @@ def told_of_cuda(file: File) -> None:
     signs = ("is_bf16_supported", *_ARCHITECTURES)
     for home in file.tree.of(cst.FunctionDef) if "platform" in file.tree.source else ():
         text = file.tree.text(home)
-        if _REPORTS.match(home.name.value) and "torch.cuda." in text and "platform" in text:
+        if _REPORTS.match(home.name.value) and "torch.cuda." in text and "platform." in text:
             file.untouched.append(file.tree.span(home))
             said = f"{home.name.value} tells of the machine; left as it is"
             file.find(ARMS, home.name, said, "note")

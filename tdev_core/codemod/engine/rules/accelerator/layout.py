@@ -8,6 +8,7 @@ is, with its file, and reported. Of two statements that become one, one stays.
 
 from __future__ import annotations
 
+import ast
 import re
 from bisect import bisect_left
 from dataclasses import replace
@@ -428,7 +429,7 @@ class _Layout:
 _OPENS = re.compile(r"(?P<head>.*\S[ \t]*)(?P<bracket>[(\[{])\Z")
 # Brackets that a formatter put there for the break alone.
 _FOR_THE_BREAK = re.compile(
-    r".*(?:[^=!<>]=|\b(?:return|in|assert|yield|await|not|and|or|if|elif|while))[ \t]*\Z"
+    r".*[^=!<>:]=[ \t]*\Z|[ \t]*(?:return|assert|if|elif|while|for\b.*\bin)[ \t]*\Z"
 )
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 
@@ -439,9 +440,26 @@ def _joined(above: str, text: str, below: str) -> str:
     if opened is None or not below.lstrip().startswith(_CLOSING[opened["bracket"]]):
         return ""
     inner, rest = text.strip(), below.strip()[1:]
-    if opened["bracket"] == "(" and _FOR_THE_BREAK.match(opened["head"]):
-        return f"{opened['head']}{inner}{rest}"
-    return f"{above}{inner}{below.strip()}"
+    whole, bare = f"{above}{inner}{below.strip()}", f"{opened['head']}{inner}{rest}"
+    if opened["bracket"] == "(" and rest in ("", ":") and _FOR_THE_BREAK.match(opened["head"]):
+        return bare if _say_the_same(whole, bare) else whole
+    return whole
+
+
+def _say_the_same(one: str, other: str) -> bool:
+    """Tell whether two lines are one statement, of which the brackets are no tuple's."""
+    try:
+        parsed = [
+            ast.parse(
+                re.sub(r"\Aelif\b", "if", line.strip()) + (" pass" if line.endswith(":") else "")
+            )
+            for line in (one, other)
+        ]
+    except SyntaxError:
+        return False
+    if any(isinstance(part, ast.Tuple) for part in ast.walk(parsed[0])):
+        return False
+    return ast.dump(parsed[0]) == ast.dump(parsed[1])
 
 
 def _comment_apart(line: str) -> tuple[list[str], str]:
