@@ -839,8 +839,11 @@ class _Tree:
             if count > _MOST:
                 return False
             if (call := _call_of(statement, node)) is None:
+                # By its name a test puts something in its place.
                 looked_at = next(statement.tree.ancestors(node), None)
-                if statement.of_tests and isinstance(looked_at, _LOOKS):
+                if statement.of_tests and (
+                    isinstance(node, ast.Constant) or isinstance(looked_at, _LOOKS)
+                ):
                     continue
                 return False
             own = _meant_by(statement, call, signatures)

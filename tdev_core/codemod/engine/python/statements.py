@@ -1,4 +1,4 @@
-"""What statements of Python bind, give and hold, as they are written."""
+"""Answers what statements of Python bind, give and hold, as they are written."""
 
 from __future__ import annotations
 
