@@ -10,6 +10,7 @@ import ast
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from tdev_core.codemod.engine.api import ProgramTree
@@ -208,7 +209,7 @@ class Devices(Tensors):
         if not isinstance(owner, ast.Name) or is_self(owner):
             return None
         name = f"{owner.id}.{node.attr}"
-        if re.search(rf"{re.escape(name)}[ \t]*=(?!=)", self._source) is None:
+        if f"{name} =" not in self._source and f"{name}=" not in self._source:
             return None
         if self._is_bound_around(node, owner.id):
             return None
@@ -446,7 +447,7 @@ class Devices(Tensors):
         if home.name.startswith("test_") or fixtures_call(home) is not None:
             # Which pytest calls, with what is listed above it or what the fixture of that name gives.
             listed = list(listed_above(home, name))
-            plain = not listed and _LISTS_ELSEWHERE.search(self._source) is None
+            plain = not listed and not self._lists_elsewhere
             if any(self.are_devices(each) for each in listed) or (
                 plain and self._known.told(f"@{name}")
             ):
@@ -454,6 +455,10 @@ class Devices(Tensors):
         owner = next((p for p in self._tree.ancestors(home) if isinstance(p, ast.ClassDef)), None)
         made = home.name == "__init__" and owner is not None
         return self._known.told(f"{owner.name if made and owner is not None else home.name}.{name}")
+
+    @cached_property
+    def _lists_elsewhere(self) -> bool:
+        return _LISTS_ELSEWHERE.search(self._source) is not None
 
     def are_devices(self, node: ast.expr | None, deep: int = 4) -> bool:
         """Tell whether the items of an expression are real devices, all of them."""
