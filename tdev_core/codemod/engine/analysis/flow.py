@@ -8,6 +8,7 @@ Unknown stays unknown, and an unknown device counts as one that may be CUDA.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -424,9 +425,9 @@ class Flow:
                 if isinstance(assign, cst.Assign)
                 else [assign.target]
             )
-            for target in targets:
+            for target, value in self._paired(targets, assign.value):
                 name = dotted(target)
-                if assign.value is None or name is None:
+                if value is None or name is None:
                     continue
                 home = next(
                     (p for p in self.tree.ancestors(assign) if isinstance(p, cst.ClassDef)),
@@ -436,8 +437,21 @@ class Flow:
                     continue
                 head, _, last = name.rpartition(".")
                 if head in ("self", "cls") or (not head and self.scopes.of(assign).node is home):
-                    found.setdefault((home, last), []).append(assign.value)
+                    found.setdefault((home, last), []).append(value)
         return found
+
+    @staticmethod
+    def _paired(
+        targets: Sequence[cst.BaseExpression], value: cst.BaseExpression | None
+    ) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression | None]]:
+        """Yield each target with what it is given: ``self.device, self.dtype = device, dtype`` are two."""
+        for target in targets:
+            if isinstance(target, cst.Tuple) and isinstance(value, cst.Tuple):
+                if len(target.elements) == len(value.elements):
+                    for one, other in zip(target.elements, value.elements, strict=True):
+                        yield one.value, other.value
+            else:
+                yield target, value
 
     def _said_of_self(self, node: cst.CSTNode, attr: str) -> Kinds | None:
         """Return what the class, or one of the file that it inherits from, promises of it: ``self.device: torch.device``."""
