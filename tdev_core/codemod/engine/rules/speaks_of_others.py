@@ -9,7 +9,7 @@ import libcst as cst
 
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.arms import NAMES, enclosing_function
-from tdev_core.codemod.engine.vocabulary import NOTE, says_mps
+from tdev_core.codemod.engine.vocabulary import NOTE, SHARED_LIST, says_mps
 
 # The program's own classes for other accelerators, by which a function chooses.
 _OTHER_CLASSES = re.compile(
@@ -156,9 +156,12 @@ def leaves_out_others(file: File, node: cst.CSTNode) -> bool:
     """Tell whether a question for CUDA's type stands in a program that knows MPS: who wrote it left that one out.
 
     A precision, a scaler, a compiler: what runs on MPS today runs without it there. But a question that opens nothing
-    but calls of ``torch.cuda``, or gives what one tells, is as right for any accelerator.
+    but calls of ``torch.cuda``, or gives what one tells, is as right for any accelerator. ``in ("cuda", "mps")`` leaves
+    none out.
     """
     if file.options.program or file.options.style == "accelerator" or not knows_mps(file):
+        return False
+    if any("mps" in listed for listed in SHARED_LIST.findall(file.tree.text(node))):
         return False
     below = node
     for parent in file.tree.ancestors(node):
