@@ -46,7 +46,9 @@ def arms_of_kept_answers(file: File) -> None:
     names = {
         home.name.value
         for node in file.tree.of(cst.Comparison)
-        if isinstance(_given_by(file, node), cst.Return) and leaves_out_others(file, node)
+        if isinstance(_given_by(file, node), cst.Return)
+        and _denies(file, node) is False
+        and leaves_out_others(file, node)
         if (home := enclosing_function(file, node)) is not None
     }
     for choice in file.tree.of(cst.If, cst.IfExp) if names else ():

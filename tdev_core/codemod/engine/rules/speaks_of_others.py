@@ -159,9 +159,9 @@ def leaves_out_others(file: File, node: cst.CSTNode) -> bool:
     but calls of ``torch.cuda``, or gives what one tells, is as right for any accelerator. ``in ("cuda", "mps")`` leaves
     none out.
     """
-    if file.options.program or file.options.style == "accelerator" or not knows_mps(file):
-        return False
-    if any("mps" in listed for listed in SHARED_LIST.findall(file.tree.text(node))):
+    if not _keeps_others_apart(file) or any(
+        "mps" in listed for listed in SHARED_LIST.findall(file.tree.text(node))
+    ):
         return False
     below = node
     for parent in file.tree.ancestors(node):
@@ -181,7 +181,7 @@ def means_cudas_type(file: File, node: cst.CSTNode) -> bool:
 
     In a program that knows MPS, where it leaves that one out.
     """
-    if file.options.program or file.options.style == "accelerator" or not knows_mps(file):
+    if not _keeps_others_apart(file):
         return False
     whole = None
     for parent in file.tree.ancestors(node):
@@ -190,6 +190,11 @@ def means_cudas_type(file: File, node: cst.CSTNode) -> bool:
         elif not isinstance(parent, cst.Call):
             break
     return whole is not None and _NO_CPU.search(file.tree.text(whole)) is not None
+
+
+def _keeps_others_apart(file: File) -> bool:
+    """Tell whether a question for CUDA's type is one that leaves others out: a person will read it, and knows MPS."""
+    return not file.options.program and file.options.style != "accelerator" and knows_mps(file)
 
 
 def knows_mps(file: File) -> bool:
