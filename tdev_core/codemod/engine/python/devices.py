@@ -306,15 +306,18 @@ class Devices(Tensors):
         """Return the class that a parameter is annotated with, ``sae: "SAE[Any]"``, or that a variable is made of."""
         bindings = self._bindings(node, node.id)
         home = bindings[0] if len(bindings) == 1 else None
-        match home:
-            case (
-                ast.withitem(context_expr=ast.Call(func=called))
-                | ast.Assign(targets=[ast.Name()], value=ast.Call(func=called))
-            ):
-                last = last_name(called)
-                return last if last[:1].isupper() else ""
-            case _:
-                pass
+        made = None
+        if isinstance(home, (ast.With, ast.AsyncWith)):
+            made = next(
+                i.context_expr
+                for i in home.items
+                if i.optional_vars is not None and node.id in names_of(i.optional_vars)
+            )
+        elif isinstance(home, ast.Assign) and isinstance(home.targets[0], ast.Name):
+            made = home.value if len(home.targets) == 1 else None
+        if isinstance(made, ast.Call):
+            last = last_name(made.func)
+            return last if last[:1].isupper() else ""
         if not isinstance(home, (ast.FunctionDef, ast.AsyncFunctionDef)):
             return ""
         given = parameters(home).get(node.id)

@@ -63,8 +63,21 @@ def within(home: ast.AST) -> Iterator[ast.AST]:
     while todo:
         node = todo.pop()
         yield node
-        if not isinstance(node, (*FUNCTIONS, ast.ClassDef, *COMPREHENSIONS)):
-            todo.extend(ast.iter_child_nodes(node))
+        if type(node) not in _SCOPES:
+            add_children(node, todo)
+
+
+_SCOPES = frozenset((*FUNCTIONS, ast.ClassDef, *COMPREHENSIONS))
+
+
+def add_children(node: ast.AST, found: list[ast.AST]) -> None:
+    """Add what stands right below a node, but for what a name is there for: to be read, or bound."""
+    for name in node._fields:
+        value = getattr(node, name, None)
+        if isinstance(value, list):
+            found += [each for each in value if isinstance(each, ast.AST)]
+        elif isinstance(value, ast.AST) and name != "ctx":
+            found.append(value)
 
 
 def is_before(one: ast.AST, other: ast.AST) -> bool:
@@ -145,7 +158,37 @@ def bound_by(part: ast.AST) -> Iterator[str]:
             pass
 
 
+# What `bound_by` has an answer for.
+BINDERS = frozenset(
+    (
+        *(
+            ast.Assign,
+            ast.Delete,
+            ast.AnnAssign,
+            ast.AugAssign,
+            ast.NamedExpr,
+            ast.For,
+            ast.AsyncFor,
+        ),
+        *(
+            ast.With,
+            ast.AsyncWith,
+            ast.Import,
+            ast.ImportFrom,
+            ast.FunctionDef,
+            ast.AsyncFunctionDef,
+        ),
+        *(ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchStar, ast.MatchMapping),
+        *COMPREHENSIONS,
+    )
+)
+
+
 def stored(target: ast.expr) -> Iterator[str]:
+    if isinstance(target, ast.Name):
+        if not isinstance(target.ctx, ast.Load):
+            yield target.id
+        return
     for part in ast.walk(target):
         if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load):
             yield part.id

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from tdev_core.codemod.engine.python.statements import (
+    BINDERS,
     COMPREHENSIONS,
     FUNCTIONS,
     always_gives,
@@ -284,7 +285,8 @@ class Tensors:
         here: list[ast.AST] = []
         if not isinstance(home, ast.Module) and name in parameters(home):
             here.append(home)
-        here += [part for part in within(home) if self._binding(part, name, 0, False)]
+        bound = self._bound_in(home).get(name, ())
+        here += [part for part in bound if self._binding(part, name, 0, False)]
         return here if here or isinstance(home, ast.Module) else self._bindings(home, name)
 
     def _statements_before(self, node: ast.AST) -> Iterator[ast.stmt]:
@@ -308,8 +310,9 @@ class Tensors:
         if found is None:
             found = self._bound_parts[home] = {}
             for part in within(home):
-                for name in set(bound_by(part)):
-                    found.setdefault(name, []).append(part)
+                if type(part) in BINDERS:
+                    for name in set(bound_by(part)):
+                        found.setdefault(name, []).append(part)
         return found
 
     def _called_tensor(self, node: ast.Name) -> bool:
@@ -355,7 +358,7 @@ class Tensors:
         loops = [p for p in self._tree.ancestors(node) if isinstance(p, (ast.For, ast.While))]
         own = next((p for p in self._tree.ancestors(node) if isinstance(p, ast.stmt)), None)
         answers: list[bool] = []
-        for part in within(home):
+        for part in self._bound_in(home).get(name, ()):
             if since is not None and part is not since and is_before(part, since):
                 continue
             if part is own and not loops:
@@ -394,8 +397,8 @@ class Tensors:
             case ast.For(target=target, iter=loop) | ast.AsyncFor(target=target, iter=loop):
                 found = [self._target(target, name, loop, deep, looped=True)]
                 found = [answer and not items for answer in found if answer is not None]
-            case ast.withitem(optional_vars=ast.expr() as target):
-                found = [False if name in names_of(target) else None]
+            case ast.With() | ast.AsyncWith():
+                found = [False] if name in bound_by(part) else []
             case ast.Import() | ast.ImportFrom():
                 bound_here = [(a.asname or a.name.split(".")[0]) for a in part.names]
                 found = [False] if name in bound_here else []

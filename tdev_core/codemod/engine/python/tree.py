@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from functools import cached_property, lru_cache
 
 from tdev_core.codemod.engine.python.lines import Lines, Span
+from tdev_core.codemod.engine.python.statements import add_children
 
 
 class PythonTree:
@@ -56,16 +57,10 @@ class PythonTree:
         found: list[ast.AST] = [self.module]
         parents = self._parents
         for node in found:
-            for name in node._fields:
-                value = getattr(node, name, None)
-                if isinstance(value, ast.AST):
-                    parents[value] = node
-                    found.append(value)
-                elif isinstance(value, list):
-                    for each in value:
-                        if isinstance(each, ast.AST):
-                            parents[each] = node
-                            found.append(each)
+            at = len(found)
+            add_children(node, found)
+            for child in found[at:]:
+                parents[child] = node
         return found
 
     @cached_property
