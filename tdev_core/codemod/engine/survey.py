@@ -251,7 +251,7 @@ class Survey:
             self._annotated(raw)
             if b"self." in raw:
                 self._kept_words(raw)
-        if b"device" in raw and (b"_device" in raw or b".device:" in raw):
+        if b"device" in raw and any(sign in raw for sign in (b"_device", b".device:", b"uple[")):
             promised, others = give_devices(raw.decode("latin-1"))
             self._give_devices |= promised
             self._give_others |= others

@@ -126,6 +126,10 @@ _IN_PLACE = r"\.(?:\w+_add_?|index_select|index_fill_?|gather|scatter_|index_cop
 _ANNOTATED_DEVICE = re.compile(
     r"def(?<!\wdef)[ \t]+(\w+)[ \t]*\((?:[^()]|\([^()]*\))*\)\s*->\s*[\"']?(?:torch|th)\.device[\"']?\s*:"
 )
+_ANNOTATED_SEVERAL = re.compile(
+    r"def(?<!\wdef)[ \t]+(\w+)[ \t]*\((?:[^()]|\([^()]*\))*\)\s*->\s*[Tt]uple\[((?:[^\[\]]|\[(?:[^\[\]]|\[[^\[\]]*\])*\])*)\]\s*:"
+)
+_IN_BRACKETS = re.compile(r"\[(?:[^\[\]]|\[[^\[\]]*\])*\]")
 _DEVICE_DEFINED = re.compile(r"def(?<!\wdef)[ \t]+(\w*device\w*)[ \t]*\(")
 # All that it does is to ask a tensor: `def get_device(x): return str(x.device)`.
 _ASKS_A_TENSOR = re.compile(
@@ -136,8 +140,17 @@ _ASKS_A_TENSOR = re.compile(
 
 
 def give_devices(text: str) -> tuple[set[str], set[str]]:
-    """Return the functions of a text that promise a ``torch.device``, and others whose name says that they do."""
-    promised = set(_ANNOTATED_DEVICE.findall(text)) if "device" in text and "->" in text else set()
+    """Return the functions of a text that promise a ``torch.device``, and others whose name says that they do.
+
+    ``function[2]`` promises one as the third of several.
+    """
+    promised: set[str] = set()
+    if "device" in text and "->" in text:
+        promised.update(_ANNOTATED_DEVICE.findall(text))
+        for name, several in _ANNOTATED_SEVERAL.findall(text):
+            kinds = _IN_BRACKETS.sub("", several).rstrip(", \t\n").split(",")
+            places = [at for at, kind in enumerate(kinds) if kind.strip() == "torch.device"]
+            promised.update(f"{name}[{at}]" for at in places)
     if ".device" in text and "return" in text:
         promised |= {n for n, of in _ASKS_A_TENSOR.findall(text) if TENSOR_WORD.search(of)}
     defined = list(_DEVICE_DEFINED.finditer(text))

@@ -62,6 +62,51 @@ def test_a_function_that_every_caller_tells_a_tensors_device(
 
 
 @pytest.mark.parametrize(
+    ("made", "said", "told"),
+    [
+        ("pmf = self._pair(x)", "Tensor", True),
+        ("pmf = self._pair(0.5 - x) - self._pair(-0.5 - x)", "Tensor", True),
+        ("pmf, rest = self._pair(x)\n        pmf = pmf[:, 0]", "tuple[Tensor, Tensor]", True),
+        ("pmf = self._pair(x)", "Any", False),
+        ("pmf = self.other._pair(x)", "Tensor", False),
+    ],
+)
+def test_an_object_that_a_method_of_the_class_promises(
+    place: Path, codemod: Callable[..., Ran], made: str, said: str, told: bool
+) -> None:
+    """What a private method is given is a tensor where another one says that it gives one."""
+    files = {
+        "coder.py": "import torch\nfrom torch import Tensor\n\n\nclass Coder:\n"
+        f"    def _pair(self, x) -> {said}:\n        return x\n\n"
+        "    def _cdf(self, pmf, n):\n        return torch.zeros(n, device=pmf.device)\n\n"
+        f"    def update(self, x, n):\n        {made}\n        return self._cdf(pmf, n)\n",
+    }
+    assert ("coder.py" in _rewritten(place, codemod, files)) is not told
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("tuple[int, torch.device]", True),
+        ("Tuple[Tuple[int, ...], torch.device,]", True),
+        ("tuple[torch.device, int]", False),
+        ("tuple[int, str]", False),
+    ],
+)
+def test_one_of_several_that_a_function_of_another_file_promises(
+    place: Path, codemod: Callable[..., Ran], said: str, told: bool
+) -> None:
+    """By its place among them."""
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/check.py": f"def check(x, device) -> {said}:\n    return x, device\n",
+        "pkg/a.py": "import torch\n\nfrom .check import check\n\n\ndef f(x, config):\n"
+        "    n, device = check(x, config.device)\n    return torch.zeros(n, device=device)\n",
+    }
+    assert ("pkg/a.py" in _rewritten(place, codemod, files)) is not told
+
+
+@pytest.mark.parametrize(
     ("body", "told"),
     [
         ("one, two = found, other.clone()", True),

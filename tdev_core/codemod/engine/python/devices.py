@@ -389,9 +389,21 @@ class Devices(Tensors):
             return self.promises_a_device(part.annotation) or (
                 part.value is not None and self.is_own_device(part.value, deep)
             )
+        if self._is_promised_among_others(part, name):
+            return True
         return all(
             each is not None and self.is_own_device(each, deep) for each in self._given(part, name)
         )
+
+    def _is_promised_among_others(self, part: ast.AST, name: str) -> bool:
+        """Tell whether a name is bound to one of several that a function promises: ``-> tuple[int, torch.device]``."""
+        match part:
+            case ast.Assign(targets=[ast.Tuple(elts=elts)], value=ast.Call(func=called)):
+                names = [each.id if isinstance(each, ast.Name) else "" for each in elts]
+                plain = names.count(name) == 1 and not any(isinstance(e, ast.Starred) for e in elts)
+                return plain and f"{last_name(called)}[{names.index(name)}]" in self._known.promised
+            case _:
+                return False
 
     def _was_a_word(self, node: ast.Name, name: str, deep: int) -> bool:
         """Tell whether a device was made of what a variable held, where that was a string: ``if isinstance(device, str):``."""

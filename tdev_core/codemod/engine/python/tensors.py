@@ -20,6 +20,7 @@ from tdev_core.codemod.engine.python.statements import (
     holds,
     is_before,
     is_own,
+    is_self,
     names_of,
     parameters,
     plain_parameters,
@@ -210,6 +211,8 @@ class Tensors:
         if not isinstance(node.func, ast.Attribute):
             return False
         method = node.func.attr
+        if is_self(node.func.value) and self._promised_by_class(node, method, items=False):
+            return True
         if method in _TENSORS_OWN or method == "view" and _sizes(node.args):
             return True
         if method.startswith("forward"):
@@ -251,7 +254,9 @@ class Tensors:
             case ast.Call(func=ast.Name() as function):
                 return self._promised(function, items=True)
             case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=attr)):
-                return self._promised_by_class(node, attr) or self._several(node, deep - 1)
+                return self._promised_by_class(node, attr, items=True) or self._several(
+                    node, deep - 1
+                )
             case _:
                 return self._several(node, deep - 1) or self.one(node, deep - 1)
 
@@ -269,15 +274,15 @@ class Tensors:
             return False
         return self._annotated(found[0].returns, items)
 
-    def _promised_by_class(self, node: ast.AST, method: str) -> bool:
-        """Tell whether a method of the class around a call is annotated as giving several tensors."""
+    def _promised_by_class(self, node: ast.AST, method: str, *, items: bool) -> bool:
+        """Tell whether a method of the class around a call is annotated as giving a tensor, or several."""
         owner = next((p for p in self._tree.ancestors(node) if isinstance(p, ast.ClassDef)), None)
         found = [
             part
             for part in (owner.body if owner is not None else ())
             if isinstance(part, ast.FunctionDef) and part.name == method
         ]
-        return len(found) == 1 and self._annotated(found[0].returns, True)
+        return len(found) == 1 and self._annotated(found[0].returns, items)
 
     def _bindings(self, node: ast.AST, name: str) -> list[ast.AST]:
         """Return what may bind a name in the function around ``node``, or in the one around that, and so on."""
