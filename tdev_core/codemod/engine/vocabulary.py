@@ -288,7 +288,9 @@ _OF_MPS = re.compile(
     rf"|{_BESIDE}[^\n]*[\"']mps(?::\d+)?[\"']|[\"']mps(?::\d+)?[\"'][^\n]*{_BESIDE}"
 )
 # A list that becomes the predicate asks for no accelerator by itself.
-SHARED_LIST = re.compile(r"""[\[({]\s*(?:["'](?:cuda|mps)["']\s*,?\s*)*[\])}]""")
+SHARED_LIST = re.compile(
+    r"""(?<![\w\])])[\[({](?=[^\])}]*["']cuda["'])\s*(?:["'](?:cuda|mps)["']\s*,?\s*)*[\])}]"""
+)
 
 
 @lru_cache(maxsize=8)

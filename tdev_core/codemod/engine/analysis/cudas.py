@@ -17,7 +17,10 @@ from tdev_core.codemod.engine.python.lines import Span
 from tdev_core.codemod.engine.python.tree import PythonTree
 from tdev_core.codemod.engine.survey import GUARDED
 
-_PACKAGE = re.compile(rf"(?:{GUARDED}|cucim|cudf|cuml)(?:\.|\Z)")
+# RAPIDS beside them, and operators that are compiled for CUDA and few others.
+_PACKAGE = re.compile(
+    rf"(?:{GUARDED}|cucim|cudf|cuml|cugraph|pylibcugraph(?:ops)?|mmcv\.ops)(?:\.|\Z)"
+)
 # NVIDIA's bindings of CUDA itself: what calls them has nothing to call elsewhere.
 _BINDINGS = re.compile(r"cuda(?:\.|\Z)")
 # A call that imports what its first argument names: `cp, has_cp = optional_import("cupy")`.
@@ -42,6 +45,8 @@ _MAY_HAVE = tuple(
     for word, pattern in (
         *((name.replace("\\", ""), rf"{name}(?<!\w{name})\b") for name in GUARDED.split("|")),
         *((name, rf"{name}(?<!\w{name})\b") for name in ("cucim", "cudf", "cuml", "numba", "_C")),
+        ("cugraph", r"cugraph"),
+        ("mmcv.ops", r"mmcv\.ops\b"),
         ("_cuda", r"_cuda\b"),
         ("cuda", r"from(?<!\wfrom)[ \t]+cuda\b"),
         ("cuda", r"import(?<!\wimport)[ \t]+cuda\b"),

@@ -141,6 +141,8 @@ def _of_tensors(node: ast.expr) -> bool:
     return TENSOR_WORD.search(last) is not None
 
 
+_PRETRAINED = re.compile(r"(?:\w+\.)*[A-Z]\w*\.from_pretrained\(")
+
 # A class's parameters, a module's, a fixture by another name: what pytest gives a test then is not followed.
 _LISTS_ELSEWHERE = re.compile(
     r"\bpytestmark\b|\bargnames\b|\binstantiate_\w+\(|\bfixture\([^)]*\bname\s*="
@@ -245,7 +247,7 @@ class Devices(Tensors):
         if isinstance(owner, ast.Name) and self.one(owner, DEEP):
             return True
         last = text.rpartition(".")[2]
-        if TENSOR_WORD.search(last) or self.one(owner, DEEP):
+        if TENSOR_WORD.search(last) or self.one(owner, DEEP) or self._is_pretrained(text):
             return True
         if isinstance(owner, ast.Name):
             if self._is_module(owner) and self._known.told(f"#{owner.id}.{attr}"):
@@ -274,6 +276,14 @@ class Devices(Tensors):
         elif holds_tensors(self._source, text):
             return True
         return self._known.told(f"*{last}.{attr}")
+
+    def _is_pretrained(self, text: str) -> bool:
+        """Tell whether all that the file makes an object of are transformers' models: ``self.llm = AutoModel.from_pretrained(…)``."""
+        if "from_pretrained" not in self._source:
+            return False
+        given = re.findall(rf"(?<![\w.]){re.escape(text)}[ \t]*=(?!=)\s*([^\n]*)", self._source)
+        made = [each for each in given if not each.startswith(f"{text}.")]
+        return bool(made) and all(_PRETRAINED.match(each) for each in made)
 
     def _is_module(self, node: ast.Name) -> bool:
         """Tell whether a name is that of an imported module: nothing else binds it where it is read."""

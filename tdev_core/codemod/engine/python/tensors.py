@@ -91,6 +91,11 @@ _ATTRIBUTES = frozenset("data grad T mT H mH real imag".split())
 # Of an unknown object: a layer's, an optimizer's parameter's.
 _LAYERS_OWN = frozenset("weight bias grad data".split())
 
+# What a data set or a tokenizer calls its tensors by, and nobody anything else.
+_CALLED = re.compile(
+    r"(?:\w+_)?(?:edge_index|edge_attr|edge_weight|input_ids|attention_mask|hidden_states|pixel_values)\Z"
+)
+
 _EACH_MODULES = frozenset({"parameters", "buffers"})
 
 _EACH_NAMED = frozenset({"named_parameters", "named_buffers"})
@@ -169,6 +174,8 @@ class Tensors:
             case ast.Attribute(attr=attr, value=value):
                 if attr in _LAYERS_OWN or attr in _ATTRIBUTES and self.one(value, deep - 1):
                     return True
+                if _CALLED.match(attr):
+                    return True
                 return attr in ("values", "indices") and self._several(value, deep - 1)
             case ast.Call():
                 return self._call(node, deep - 1)
@@ -245,6 +252,8 @@ class Tensors:
             case ast.ListComp(elt=item) | ast.GeneratorExp(elt=item):
                 return self.one(item, deep - 1)
             case ast.Name():
+                if _CALLED.match(node.id):
+                    return True  # `row, column = edge_index`
                 # A tensor is a row of tensors, a list of them has none of their methods.
                 return self._bound(node, deep, items=True) or self._asked_as_tensor(node)
             case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=attr):

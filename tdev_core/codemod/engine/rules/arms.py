@@ -39,8 +39,8 @@ ARMS = rule(
     Reported either way.
 
     A question that decides the word `"gpu"` and nothing else
-    (`Trainer(accelerator="gpu" if torch.cuda.is_available() else "cpu")`) stays too, with one beside it
-    that sets a number: the library that takes the word knows CUDA, and no device of tdev's.
+    (`Trainer(accelerator="gpu" if torch.cuda.is_available() else "cpu")`) or a word for what is called
+    `accelerator`, stays too, with one beside it that sets a number: the library that takes the word knows CUDA, and no device of tdev's.
 
     Two things go together within one function. Once `torch.cuda.is_available()` or
     `device_count()` chooses beside other accelerators there, its other uses in that function
@@ -50,7 +50,8 @@ ARMS = rule(
 
     A package that knows MPS somewhere, or a file that does, has left MPS out where it asks for CUDA's
     type: `half = device.type == "cuda"`, a scaler, a compiler. What runs on MPS today runs there without,
-    so such questions stay, `x.is_cuda` too, with what they open and with the scaler or autocast that one enables.
+    so such questions stay, `x.is_cuda` and `device == torch.device("cuda")` too, with what they open and with the scaler or
+    autocast that one enables; a comparison with the type stays where it demands CUDA as well.
     One that opens nothing but calls of `torch.cuda` (`if x.is_cuda: torch.cuda.synchronize()`) is as right for any
     accelerator, and changes.
 

@@ -10,6 +10,7 @@ from tdev_core.codemod.engine.analysis.resolve import Reference
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.arms import (
     ARMS,
+    NAMES,
     OTHERS,
     decides_beside_other_arms,
     enclosing_function,
@@ -34,6 +35,7 @@ def chooses_between_backends(file: File, found: list[Reference]) -> dict[cst.CST
     asked = [f for f in found if f.name in ASKED]
     beside = [f for f in asked if decides_beside_other_arms(file, f.node)]
     beside += [f for f in asked if f not in beside and _chooses_a_class(file, f.node)]
+    beside += [f for f in asked if f not in beside and _is_kept_beside_others(file, f.node)]
     if file.options.style != "accelerator":
         beside = [f for f in beside if not gives_devices(file, f.node)]
     stay: dict[cst.CSTNode, str] = {
@@ -62,6 +64,23 @@ def _chooses_a_class(file: File, node: cst.CSTNode) -> bool:
     return _OF_A_GPU.match(made) is not None and OTHERS.search(file.tree.text(home)) is not None
 
 
+def _is_kept_beside_others(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether an answer is kept in a row with that for another accelerator: ``with_xpu = torch.xpu.is_available()``."""
+    kept = file.tree.parents[file.tree.parents[node]]
+    line = file.tree.parents.get(kept)
+    if not isinstance(kept, cst.Assign) or line is None:
+        return False
+    body = getattr(file.tree.parents[line], "body", None)
+    if not isinstance(body, (list, tuple)):
+        return False
+    at = list(body).index(line)
+    row = [body[i] for i in (at - 1, at + 1) if 0 <= i < len(body)]
+    return any(_KEEPS_ANOTHER.match(file.tree.text(each)) is not None for each in row)
+
+
+_KEEPS_ANOTHER = re.compile(
+    rf"\s*[\w.]+[ \t]*=[ \t]*[^\n=]*\b(?:{NAMES})\.(?:is_available|device_count)\("
+)
 _SAYS_CUDA = re.compile(r"cuda|gpu", re.IGNORECASE)
 _REQUIRES = re.compile(r"_?(?:requires?|needs?|skip_(?:if|unless)_no)_\w*(?:cuda|gpu)s?\w*\Z")
 _FOR_CUDA = re.compile(r"\b(?:requires?|needs?|without|no)\b[^\n]*\b(?:CUDA|NVIDIA)\b")

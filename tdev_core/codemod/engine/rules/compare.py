@@ -252,7 +252,7 @@ def _wrap(
     if not met and (guards_cuda_only(file, node) or has_kernels(file)):
         file.find(COMPARISON, node, _OF_CUDA)
         return
-    if demanded is None and leaves_out_others(file, node):
+    if leaves_out_others(file, node):
         file.find(ARMS, node, LEAVES_OUT)
         return
     if left_to_script(file, node, "a question about a device"):

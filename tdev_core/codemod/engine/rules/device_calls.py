@@ -15,6 +15,7 @@ from tdev_core.codemod.engine.rules.arms import (
     ARMS,
     OF_ANY,
     beside_any_accelerator,
+    decides_beside_other_arms,
     enclosing_function,
 )
 from tdev_core.codemod.engine.rules.demands import demand
@@ -24,7 +25,11 @@ from tdev_core.codemod.engine.rules.operands import asks_for_device
 from tdev_core.codemod.engine.rules.reasons import reason
 from tdev_core.codemod.engine.rules.reference_rules import ARGUMENT, REFERENCE
 from tdev_core.codemod.engine.rules.requests import requested_devices
-from tdev_core.codemod.engine.rules.speaks_of_others import asks_about_others, leaves_out_others
+from tdev_core.codemod.engine.rules.speaks_of_others import (
+    LEAVES_OUT,
+    asks_about_others,
+    leaves_out_others,
+)
 from tdev_core.codemod.engine.rules.torch_names import routed_prefix
 
 
@@ -59,6 +64,9 @@ def device_call(file: File, found: Reference, call: Call | None) -> None:
         return
     argument = device_argument(file, call, name)
     if name == "torch.device" and _asks_for_another(file, found.node):
+        return
+    if name == "torch.device" and (stays := _why_a_comparison_stays(file, found.node, call)):
+        file.find(ARMS, found.node, stays)
         return
     if name.endswith(".fork_rng") and _of_no_device(call):
         return
@@ -295,6 +303,20 @@ def _asks_for_another(file: File, node: cst.CSTNode) -> bool:
         return _ANOTHER.match(word) is not None
     demanded = demand(file, asked, negated=isinstance(target.operator, cst.NotEqual))
     return demanded is None or not demanded.is_met
+
+
+def _why_a_comparison_stays(file: File, node: cst.CSTNode, call: Call) -> str:
+    """Return what is said of ``x.device == torch.device("cuda")`` that asks for CUDA beside others, if it does."""
+    asked = file.tree.parents[file.tree.parents[node]]
+    if isinstance(asked, cst.ComparisonTarget):
+        asked = file.tree.parents[asked]
+    if not isinstance(asked, cst.Comparison) or file.options.program:
+        return ""
+    if not call.args or string_value(call.args[0].value) != "cuda":
+        return ""
+    if decides_beside_other_arms(file, asked):
+        return "this test chooses between backends; left as it is"
+    return LEAVES_OUT if leaves_out_others(file, asked) else ""
 
 
 _CHECKS = frozenset({"isinstance", "issubclass", "cast", "TypeVar", "hasattr", "getattr"})

@@ -32,7 +32,7 @@ from tdev_core.codemod.engine.vocabulary import NOTE
 _GPU_PACKAGES = r"\b(?:onnxruntime|paddlepaddle|tensorflow|faiss|mxnet)[-_]gpu\b"
 _NVIDIA = r"\bnvidia-smi\b|\bnvcc\b|(?i:nvlink)"
 # A package's name, alone or in that of a flag (`_TRITON_AVAILABLE`).
-_PACKAGE = rf"(?i:(?<![a-z])(?:{GUARDED})(?![a-z])|(?<![a-z])fused_?(?:adam|lamb|layer_?norm|rms_?norm)\w*|replace_with_kernel_inject)"
+_PACKAGE = rf"(?i:(?<![a-z])(?:{GUARDED}|bnb|q_?galore)(?![a-z])|(?<![a-z])fused_?(?:adam|lamb|layer_?norm|rms_?norm)\w*|replace_with_kernel_inject)"
 _CUDA_ONLY = re.compile(
     rf"{_PACKAGE}|(?i:(?<![a-z])flash(?![a-z]))"
     # which torch has without its gradient on MPS
@@ -72,7 +72,7 @@ _PACKAGES = re.compile(_PACKAGE)
 # NVIDIA's products, in what a choice by the architecture says: `print("A100 detected, using flash attention")`.
 _PRODUCTS = re.compile(r"\b(?:[AHV]100|B200|GH200)\b")
 _ASKS_ARCHITECTURE = re.compile(r"\bcuda\.(?:get_device_capability|get_arch_list)\b")
-_PROFILED = re.compile(r"\bProfilerActivity\.CUDA\b")
+_PROFILED = re.compile(r"\bProfilerActivity\.CUDA\b|\b(?:self_)?cuda_(?:time_total|memory_usage)\b")
 # What CUDA graphs need, and torch.compile's.
 _GRAPHS = re.compile(r"\bcudagraph_\w+|\bcudagraph_trees\b")
 # NVIDIA's management library, and what a function says of itself.
@@ -406,6 +406,7 @@ def guards_cuda_only(file: File, node: cst.CSTNode, only: re.Pattern[str] = _CUD
                 _RUNTIME,
                 _NO_WORDS,
                 _FAULTS,
+                _PROFILED,
             ) and _opened_by_variable(file, parent, found):
                 return True
             return only is _CUDA_ONLY and (

@@ -265,6 +265,9 @@ def _stands_elsewhere(file: File, name: str, within: Span) -> bool:
             continue
         if _quoted(line, column) and not _IS_CODE.search(line, max(0, column - 8), column + 8):
             continue  # a word of a message
+        alone = f"{line[column - 1 : column]}{line[column + len(name) :][:1]}" in ('""', "''")
+        if alone and not _LOOKS_UP.search(file.code):
+            continue  # a word that is told something: `available("torch")`
         if _is_prose(file, start):
             continue
         if _IMPORTED.search(line[:column]) or re.match(r"\s*=(?!=)", tree.source[end : end + 8]):
@@ -291,6 +294,12 @@ def _is_no_code(text: str) -> bool:
 
 _IS_CODE = re.compile(
     r"[\"']torch[\"']|\btorch\s*\.\s*\w|\bimport\s+torch\b|[(\[=,]\s*torch\b(?!-)|\btorch\s*[)\]]"
+)
+
+
+# What finds a variable by its name, or gives it to others.
+_LOOKS_UP = re.compile(
+    r"\b(?:globals|locals|vars|getattr|eval|exec)\(|\b__(?:all|dict|getattr)__\b"
 )
 
 

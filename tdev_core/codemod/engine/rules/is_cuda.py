@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import libcst as cst
 
 from tdev_core.codemod.engine.file import File, Question
@@ -43,6 +45,28 @@ IS_CUDA = rule(
     reported.
     """,
 )
+
+
+_FOREACH = re.compile(r"(?<![a-z])foreach\b(?!\s*\()")
+
+
+def chooses_foreach(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a question decides, beside an option, whether an optimizer takes torch's multi-tensor kernels.
+
+    ``foreach is None and p.is_cuda``: torch's own list of devices for that default has not every accelerator.
+    """
+    below = node
+    for parent in file.tree.ancestors(node):
+        if isinstance(parent, cst.BooleanOperation):
+            if _FOREACH.search(file.tree.text(parent)) is not None:
+                return True
+        elif isinstance(parent, cst.If):
+            if below is not parent.orelse and _FOREACH.search(file.tree.text(parent.test)):
+                return True
+        elif isinstance(parent, cst.FunctionDef):
+            return False
+        below = parent
+    return False
 
 
 def _is_the_question(file: File, node: cst.CSTNode) -> bool:
@@ -92,7 +116,7 @@ def is_cuda_attributes(file: File) -> None:
             file.find(IS_CUDA, node, f"is_cuda {pins}", "note")
         elif only_tells_of_cuda(file, node):
             file.find(IS_CUDA, node, ONLY_TELLS)
-        elif guards_cuda_only(file, node) or has_kernels(file):
+        elif guards_cuda_only(file, node) or has_kernels(file) or chooses_foreach(file, node):
             file.find(IS_CUDA, node, "is_cuda guards code that only CUDA can run; left as it is")
             file.questions.append(Question(node, True, node.value, ARMS))
         elif demanded is None and leaves_out_others(file, node):

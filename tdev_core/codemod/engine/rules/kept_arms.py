@@ -14,15 +14,22 @@ from tdev_core.codemod.engine.rules.early_exits import after_early_exit
 from tdev_core.codemod.engine.rules.guards import guards_cuda_only
 from tdev_core.codemod.engine.rules.left_to_cuda import leave_the_rest
 from tdev_core.codemod.engine.rules.operands import asks_for_device
+from tdev_core.codemod.engine.rules.requests import chooses_by_word
 from tdev_core.codemod.engine.rules.speaks_of_others import is_listed, leaves_out_others
 from tdev_core.codemod.engine.rules.tensors import is_tensor
 
 
 def kept_arms(file: File) -> None:
     """Leave the arms of comparisons and of ``is_cuda`` that guard code which only CUDA can run."""
-    for node in file.tree.of(cst.Comparison, cst.Attribute):
+    for node in file.tree.of(cst.Comparison, cst.Attribute, cst.Call):
         no = _denies(file, node)
         if no is None or file.kept(node):
+            continue
+        if isinstance(node, cst.Call):
+            # Of a word that is taken apart, any device may come of it.
+            assert isinstance(node.func, cst.Attribute)
+            if leaves_out_others(file, node) and not chooses_by_word(file, node, node.func.value):
+                _leave(file, node, no)
             continue
         demanded = demand(file, node, negated=no)
         if demanded is not None:
@@ -88,6 +95,13 @@ def _denies(file: File, node: cst.CSTNode) -> bool | None:
         called = file.tree.parents[node]
         asks = node.attr.value == "is_cuda" and not isinstance(called, (cst.Call, cst.AssignTarget))
         return False if asks else None
+    if isinstance(node, cst.Call):
+        # `device.startswith("cuda")`
+        func = node.func
+        if not isinstance(func, cst.Attribute) or func.attr.value != "startswith":
+            return None
+        word = string_value(node.args[0].value) if len(node.args) == 1 else None
+        return False if word == "cuda" and asks_for_device(file, func.value) else None
     if not isinstance(node, cst.Comparison) or len(node.comparisons) != 1:
         return None
     target = node.comparisons[0]
@@ -148,9 +162,22 @@ def _leave_arm(file: File, choice: cst.If | cst.IfExp, no: bool) -> None:
 
 
 def _leave_opened_by(file: File, kept_in: cst.Assign, name: str) -> None:
-    """Leave what the variable opens that keeps the answer: ``if use_cp:``, ``if use_cp and big:``."""
+    """Leave what the variable opens that keeps the answer, or one that needs it: ``if use_cp:``, ``if use_cp and big:``."""
     home = enclosing_function(file, kept_in)
-    opens = re.compile(rf"{name}(?:\s+and\s|\Z)")
-    for choice in file.tree.of(cst.If, cst.IfExp) if home is not None else ():
-        if enclosing_function(file, choice) is home and opens.match(file.tree.text(choice.test)):
-            _leave_arm(file, choice, no=False)
+    if home is None:
+        return
+    names = [name]
+    for each in names:
+        opens = re.compile(rf"{each}(?:\s+and\s|\Z)")
+        for node in file.tree.of(cst.If, cst.IfExp, cst.Assign):
+            if enclosing_function(file, node) is not home:
+                continue
+            if isinstance(node, cst.Assign):
+                # `use_several = use_cuda and several`
+                target = node.targets[0].target
+                if isinstance(target, cst.Name) and opens.match(file.tree.text(node.value)):
+                    if target.value not in names:
+                        names.append(target.value)
+            elif isinstance(node, (cst.If, cst.IfExp)) and opens.match(file.tree.text(node.test)):
+                file.untouched.append(file.tree.span(node.test))
+                _leave_arm(file, node, no=False)

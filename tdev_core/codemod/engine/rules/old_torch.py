@@ -15,8 +15,8 @@ from tdev_core.codemod.engine.rules.cudas_arms import CALLS_CUDA
 from tdev_core.release import OLDEST
 
 # Torch's own version compares as versions do; as plain text, 2.13 comes before 2.4.
-_PARSED = r"(?:[\w.]*(?:parse|parse_version|Version)\(\s*{}(?:\.split\([^()]*\)\[0\]|\.base_version)?\s*\)|{})(?:\.release)?"
-_INSTALLED = _PARSED.format(*[r"torch\.__version__"] * 2)
+_PARSED = r"(?:[\w.]*(?:parse|parse_version|Version|digit_version)\(\s*{}(?:\.split\([^()]*\)\[0\]|\.base_version)?\s*\)|{})(?:\.release)?"
+_INSTALLED = _PARSED.format(*[r"(?:torch\.__version__|TORCH_VERSION)"] * 2)
 _OTHER = _PARSED.format(*[r"[\"']\d+\.\d+[\w.+]*[\"']"] * 2)
 _ASKS = re.compile(rf"{_INSTALLED}\s*([<>]=?)\s*({_OTHER})")
 _NUMBERS = re.compile(r"(\d+)\.(\d+)")
@@ -30,7 +30,7 @@ _FLAG = re.compile(
 def arms_of_old_torch(file: File) -> None:
     """Leave what such a question opens on a torch that is too old for tdev."""
     for choice in file.tree.of(cst.If, cst.IfExp):
-        newer = _is_newer(file.tree.text(choice.test))
+        newer = _is_newer_in_all(choice.test, file)
         arm = choice.orelse if newer else choice.body
         if newer is None or arm is None:
             continue
@@ -53,7 +53,7 @@ _LACKS = re.compile(
 )
 _OTHERS = re.compile(r"\bcuda\.(?!amp\b)\w|[\"']cuda\b|\.cuda\(")
 _HAS_NEW = re.compile(
-    r"hasattr\(\s*[\w.]*(?:torch|amp)\w*\s*,\s*[\"'](?:GradScaler|autocast)[\"']\s*\)"
+    r"hasattr\(\s*(?:[\w.]*(?:torch|amp)\w*\s*,\s*[\"'](?:GradScaler|autocast)|(?:torch|th)\s*,\s*[\"'](?:compile|func|vmap))[\"']\s*\)"
 )
 _OLD = re.compile(r"\b(?:torch\.)?cuda\.amp\b")
 
@@ -78,6 +78,17 @@ def handlers_of_old_torch(file: File) -> None:
 _IS = re.compile(
     r"(?:\w+\.)*is_torch_version\(\s*[\"']([<>]=?)[\"']\s*,\s*([\"']\d+\.\d+[\w.+]*[\"'])\s*\)"
 )
+
+
+def _is_newer_in_all(test: cst.BaseExpression, file: File) -> bool | None:
+    """Answer for a question about torch's version, its opposite, and what is asked for besides."""
+    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+        newer = _is_newer_in_all(test.expression, file)
+        return None if newer is None else not newer
+    if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And):
+        sides = [_is_newer_in_all(side, file) for side in (test.left, test.right)]
+        return False if False in sides else None
+    return _is_newer(file.tree.text(test))
 
 
 def _is_newer(test: str) -> bool | None:

@@ -51,7 +51,7 @@ ARGUMENT = rule(
     function that expects a string still gets one.
 
     A call is left alone when its device cannot be CUDA as far as the file tells: no device,
-    `None`, `"cpu"`, `"meta"`, the `.device` of a tensor or a module (told by what the function asks of it,
+    `None`, `"cpu"`, `"meta"`, `torch.load` of what the same test has had saved, the `.device` of a tensor or a module (told by what the function asks of it,
     `x.shape`, or by its name, `model`, `hidden_states`), the object's own `self.device` or
     `_execution_device`, a name annotated `torch.device`, or the result of
     `torch.device(...)`, which is a real device once that call is tdev's. A device that comes in from elsewhere (an unannotated parameter, `args.device`, the

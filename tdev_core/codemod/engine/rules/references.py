@@ -19,6 +19,7 @@ from tdev_core.codemod.engine.rules.build_version import build_version
 from tdev_core.codemod.engine.rules.compare import beside_a_comparison_that_stays
 from tdev_core.codemod.engine.rules.counts import at_least_one
 from tdev_core.codemod.engine.rules.cudas_arms import only_cudas_arm
+from tdev_core.codemod.engine.rules.cudas_tests import skips_a_test_of_cudas
 from tdev_core.codemod.engine.rules.demands import DEMAND, answer, demand, has_kernels
 from tdev_core.codemod.engine.rules.device_calls import device_call
 from tdev_core.codemod.engine.rules.guards import availability_guards, guards_a_package
@@ -204,11 +205,13 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
         if found.node in chosen:
             kept_question(file, found, ARMS, chosen[found.node], "note")
             only_cudas_arm(file, found.node)
+            leave_the_rest(file, found.node)
             return
         if said_of_others(file, found.node):
             said = f"the comment above {name} speaks of other accelerators; {LEFT}"
             kept_question(file, found, ARMS, said, "note")
             only_cudas_arm(file, found.node)
+            leave_the_rest(file, found.node)
             return
         if means_cudas_type(file, found.node):
             kept_question(file, found, ARMS, f"{name} {LEAVES_OUT}", "note")
@@ -225,6 +228,12 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
         if asks_for_a_requested_device(file, found.node):
             said = f"{name} decides about a device that was asked for by its name; {LEFT}"
             kept_question(file, found, ARMS, said, "note")
+            return
+        if not file.options.program and skips_a_test_of_cudas(file, found.node):
+            said = f"{name} decides about a test that holds on CUDA alone; {LEFT}"
+            kept_question(file, found, DEMAND, said, "note")
+            only_cudas_arm(file, found.node)
+            leave_decorated(file, found.node)
             return
         requested = beside_a_request(file, found.node)
         if requested and compared_with_the_word(file, found.node):

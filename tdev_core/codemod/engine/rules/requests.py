@@ -105,7 +105,9 @@ def _beside(
 
 
 _OF_THE_TYPE = r"(?<![\w.])([\w.]+)\.type\s*==\s*[\"']cuda[\"']"
-_NOT_THERE = r"not\s+(?:\w+\.)*cuda\.is_available\(\)"
+_NOT_THERE = (
+    r"not\s+(?:(?:\w+\.)*cuda\.is_available\(\)|(?:with|has)_cuda\b|\w*cuda_(?:is_)?available\b)"
+)
 _REQUESTED = re.compile(rf"{_OF_THE_TYPE}\s+and\s+{_NOT_THERE}|{_NOT_THERE}\s+and\s+{_OF_THE_TYPE}")
 
 

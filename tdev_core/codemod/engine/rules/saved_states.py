@@ -25,12 +25,12 @@ _STATES = re.compile(r"\bcuda\.(?:random\.)?[gs]et_rng_state(?:_all)?\b")
 
 @lru_cache(maxsize=4)
 def _keeps_states(code: str) -> bool:
-    """Tell whether a text asks for CUDA, and keeps the states of its generators in a checkpoint."""
-    if _STATES.search(code) is None or _ASKS.search(code) is None:
+    """Tell whether a text keeps the states of CUDA's generators in a checkpoint: under a key that says so, or where it asks for CUDA."""
+    if _STATES.search(code) is None:
         return False
-    if _SAVES.search(code) is not None and _LOADS.search(code) is not None:
+    if any("cuda" in key and ("rng" in key or "random" in key) for key in _STRING.findall(code)):
         return True
-    return any("cuda" in key and ("rng" in key or "random" in key) for key in _STRING.findall(code))
+    return all(each.search(code) is not None for each in (_ASKS, _SAVES, _LOADS))
 
 
 def is_of_saved_states(file: File, found: Reference) -> bool:

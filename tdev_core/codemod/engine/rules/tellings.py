@@ -62,21 +62,21 @@ def gives_a_reason(file: File, node: cst.CSTNode) -> bool:
     return _REASON.fullmatch(file.tree.text(choice.body)) is not None
 
 
-CHOOSES_A_WORD = (
-    'decides "gpu", a word for another library, which knows CUDA and no device of tdev\'s'
-)
+CHOOSES_A_WORD = "decides a word of another library's, which knows CUDA and no device of tdev's"
 _GPU = re.compile(r"[\"']gpu[\"']", re.IGNORECASE)
 
 
 def only_chooses_a_word(file: File, asked: cst.CSTNode) -> bool:
     """Tell whether all that a question decides is ``"gpu"``: ``Trainer(accelerator="gpu" if torch.cuda.is_available() else "cpu")``.
 
-    So does one that sets another entry of the dictionary that takes the word: how many of them.
+    So does one that sets another entry of the dictionary that takes the word, or another argument of the call: how many of them.
     """
     choice = file.tree.parents[asked]
     if isinstance(choice, cst.UnaryOperation):
         asked, choice = choice, file.tree.parents[choice]
     if isinstance(choice, cst.IfExp) and choice.test is asked:
+        if _is_beside_an_accelerator(file, choice):
+            return True
         arms = [file.tree.text(choice.body), file.tree.text(choice.orelse)]
         if not (all(map(_LITERAL.fullmatch, arms)) and any(map(_GPU.fullmatch, arms))):
             return False
@@ -92,6 +92,8 @@ def only_chooses_a_word(file: File, asked: cst.CSTNode) -> bool:
         return False
     if isinstance(choice.orelse, cst.If):
         return False
+    if _GIVES_AN_ACCELERATOR.search(file.tree.text(choice.body)) is not None:
+        return True
     bodies = [choice.body, *([choice.orelse.body] if isinstance(choice.orelse, cst.Else) else [])]
     lines = [line for body in bodies for line in file.tree.text(body).strip().splitlines()]
     sets = [_SETS.fullmatch(line.strip()) for line in lines]
@@ -107,6 +109,22 @@ def only_chooses_a_word(file: File, asked: cst.CSTNode) -> bool:
         found and found["entry"] and re.search(_TAKES_GPU.format(re.escape(found["base"])), text)
         for found in sets
     )
+
+
+# Lightning's own word, which is `"cuda"` there: `cfg.accelerator = "cuda"`.
+_GIVES_AN_ACCELERATOR = re.compile(r"(?m)^\s*(?:\w+\.)*accelerator[ \t]*=[ \t]*[\"']\w+[\"']")
+_BESIDE_IT = frozenset({"accelerator", "devices", "gpus", "num_nodes", "precision", "strategy"})
+
+
+def _is_beside_an_accelerator(file: File, choice: cst.IfExp) -> bool:
+    """Tell whether a choice is an argument of a call that is told Lightning's word, too: ``Trainer(accelerator=a, devices=…)``."""
+    argument = file.tree.parents[choice]
+    call = file.tree.parents[argument]
+    if not isinstance(argument, cst.Arg) or not isinstance(call, cst.Call):
+        return False
+    keywords = {arg.keyword.value for arg in call.args if arg.keyword is not None}
+    name = argument.keyword.value if argument.keyword is not None else ""
+    return name in _BESIDE_IT and "accelerator" in keywords - {name}
 
 
 _LITERAL = re.compile(r"None|-?\d+|[\"'](?!cuda)\w*[\"']")
