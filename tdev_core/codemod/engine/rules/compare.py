@@ -74,7 +74,9 @@ COMPARISON = rule(
     names another accelerator.
     A word that was asked for stays one where the program goes on to ask whether that is there
     (`if device == "cuda" and not torch.cuda.is_available()`), and where a chain of words ends in an error
-    (`== "cpu"`, `== "cuda"`, else `raise`).
+    (`== "cpu"`, `== "cuda"`, else `raise`). So does a device that is made of such a word to be asked
+    (`resolved.type == "cuda" and not torch.cuda.is_available()`): the function asks tdev, and what it returns is made
+    a real device, `return tdev.device(resolved)`. Where it does more with it, all of that stays.
     Comparisons with an index (`device == "cuda:0"`), other uses of `"cuda"` in a `match`, names of tensor types
     (`x.type() == "torch.cuda.FloatTensor"`), lists of other accelerators and tests in a chain
     that has arms for other accelerators are reported and left; so are tables by device type,

@@ -66,8 +66,8 @@ KERNEL_NAME = re.compile(
 _EXTENSION = re.compile(
     r"\bCUDAExtension\b|\bload_inline\b|\bcpp_extension\b|\bimport \w+_cuda\b|\.cu[\"']"
 )
-# What torch was built with: None where that is not CUDA.
-_BUILD = re.compile(r"\bversion\.(?:cuda|hip)\b")
+# What torch was built with: None where that is not CUDA. Not what is only told of it, `f"CUDA {torch.version.cuda}"`.
+_BUILD = re.compile(r"(?<!\{torch\.)\bversion\.(?:cuda|hip)\b")
 _PACKAGES = re.compile(_PACKAGE)
 # NVIDIA's products, in what a choice by the architecture says: `print("A100 detected, using flash attention")`.
 _PRODUCTS = re.compile(r"\b(?:[AHV]100|B200|GH200)\b")

@@ -14,7 +14,7 @@ from tdev_core.codemod.engine.rules.early_exits import after_early_exit
 from tdev_core.codemod.engine.rules.guards import guards_cuda_only
 from tdev_core.codemod.engine.rules.left_to_cuda import leave_the_rest
 from tdev_core.codemod.engine.rules.operands import asks_for_device
-from tdev_core.codemod.engine.rules.requests import chooses_by_word
+from tdev_core.codemod.engine.rules.requests import chooses_by_word, is_a_request
 from tdev_core.codemod.engine.rules.speaks_of_others import is_listed, leaves_out_others
 from tdev_core.codemod.engine.rules.tensors import is_tensor
 
@@ -31,6 +31,8 @@ def kept_arms(file: File) -> None:
             if leaves_out_others(file, node) and not chooses_by_word(file, node, node.func.value):
                 _leave(file, node, no)
             continue
+        if isinstance(node, cst.Comparison) and is_a_request(file, node, node.left):
+            continue  # a word, beside the question if that is there
         demanded = demand(file, node, negated=no)
         if demanded is not None:
             if demanded.verdict == "kept" and not demanded.skips:

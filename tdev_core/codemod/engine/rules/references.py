@@ -40,12 +40,13 @@ from tdev_core.codemod.engine.rules.left_to_cuda import (
     leave_what_it_lets_through,
 )
 from tdev_core.codemod.engine.rules.reasons import reason
-from tdev_core.codemod.engine.rules.reference_rules import PRIVATE, REFERENCE
+from tdev_core.codemod.engine.rules.reference_rules import ARGUMENT, PRIVATE, REFERENCE
 from tdev_core.codemod.engine.rules.registered import is_of_a_kernel
 from tdev_core.codemod.engine.rules.requests import (
     asks_for_a_requested_device,
     beside_a_request,
     compared_with_the_word,
+    handed_out,
 )
 from tdev_core.codemod.engine.rules.saved_states import is_of_saved_states
 from tdev_core.codemod.engine.rules.speaks_of_others import (
@@ -226,6 +227,11 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
             kept_question(file, found, ARMS, said, "note")
             return
         if asks_for_a_requested_device(file, found.node):
+            if (returned := handed_out(file, asked)) is not None:
+                for span in returned:
+                    file.wrap(ARGUMENT, span, f"{file.here(found.node)}.device(", span, ")")
+                file.use(REFERENCE, found)
+                return
             said = f"{name} decides about a device that was asked for by its name; {LEFT}"
             kept_question(file, found, ARMS, said, "note")
             return

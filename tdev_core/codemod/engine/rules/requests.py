@@ -12,6 +12,7 @@ import re
 import libcst as cst
 
 from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.python.lines import Span
 
 _NAMED = re.compile(
     r"==\s*(?:(?:\w+\.)*device\([\"']cuda[\"']\)\.type|[\"']cuda[\"'])|[\"']cuda[\"']\s*(?:==|in\b)|\.startswith\(\s*[\"']cuda:?[\"']"
@@ -149,6 +150,46 @@ def asks_for_a_requested_device(file: File, question: cst.CSTNode) -> bool:
         if not isinstance(parent, (cst.UnaryOperation, cst.Call, cst.IfExp)):
             return False
     return False
+
+
+def handed_out(file: File, question: cst.CSTNode) -> list[Span] | None:
+    """Return where a function returns the devices that it was asked for; None where it does more with them than to ask.
+
+    Such a device is a word until it is returned: it becomes a real one there.
+    """
+    home = next((p for p in file.tree.ancestors(question) if isinstance(p, cst.FunctionDef)), None)
+    names = requested_devices(file, home)
+    tree = file.python if names and all(name.isidentifier() for name in names) else None
+    asked = tree.at(file.tree.span(question)) if tree is not None else None
+    if tree is None or asked is None or file.options.style != "explicit":
+        return None
+    function = next((p for p in tree.ancestors(asked) if isinstance(p, ast.FunctionDef)), None)
+    returned: list[Span] = []
+    for node in ast.walk(function) if function is not None else ():
+        if (
+            not isinstance(node, ast.Name)
+            or node.id not in names
+            or isinstance(node.ctx, ast.Store)
+        ):
+            continue
+        match next(tree.ancestors(node), None):
+            case ast.Return():
+                returned.append(tree.span(node))
+            case ast.Attribute(attr="type" | "index") | ast.FormattedValue():
+                pass
+            case ast.Compare(comparators=[ast.Constant()]):
+                pass
+            case ast.Call(func=called) if _ASKS_OR_TELLS.search(ast.unparse(called)):
+                pass
+            case _:
+                return None
+    return returned
+
+
+# `isinstance(device, str)`, `torch.device(device)`, `logger.warning("…", device)`.
+_ASKS_OR_TELLS = re.compile(
+    r"(?:\A|\.)(?:isinstance|str|device|print|format|warn|warning|info|debug|error)\Z"
+)
 
 
 def _in_the_arm_of(file: File, question: cst.CSTNode) -> bool:
