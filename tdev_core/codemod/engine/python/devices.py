@@ -417,7 +417,7 @@ class Devices(Tensors):
 
     def _was_a_word(self, node: ast.Name, name: str, deep: int) -> bool:
         """Tell whether a device was made of what a variable held, where that was a string: ``if isinstance(device, str):``."""
-        if self._is_bound_around(node, name):
+        if f"isinstance({name}," not in self._source or self._is_bound_around(node, name):
             return False
         for statement in self._statements_before(node):
             match statement:
@@ -454,6 +454,8 @@ class Devices(Tensors):
 
     def _was_asked_for_its_type(self, node: ast.Name) -> bool:
         """Tell whether a statement that certainly runs before has asked a variable for ``.type``: no string has it."""
+        if f"{node.id}.type" not in self._source:
+            return False
         for before in self._statements_before(node):
             if asks_for_type(before, node.id):
                 return True

@@ -252,15 +252,17 @@ def one_of(several: ast.Tuple, target: ast.Tuple, name: str) -> ast.expr | None:
 def stores(statement: ast.stmt, name: str) -> bool:
     """Tell whether something in a statement gives a name, or an attribute ``args.device``, a value."""
     owner, _, attr = name.rpartition(".")
-    for part in ast.walk(statement):
-        if isinstance(part, ast.Name) and not owner:
-            found = part.id == name
-        elif isinstance(part, ast.Attribute) and owner and part.attr == attr:
-            found = ast.unparse(part.value) == owner
-        else:
+    todo: list[ast.AST] = [statement]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, ast.Name):
+            if not owner and part.id == name and isinstance(part.ctx, ast.Store):
+                return True
             continue
-        if found and isinstance(part.ctx, ast.Store):
-            return True
+        if isinstance(part, ast.Attribute) and part.attr == attr and owner:
+            if isinstance(part.ctx, ast.Store) and ast.unparse(part.value) == owner:
+                return True
+        add_children(part, todo)
     return False
 
 
