@@ -112,18 +112,35 @@ class Scripted:
                 continue
             found = self._resolver.torch_name(node)
             if found in COMPILERS or found in _MARKS:
-                self._compilation(node, found)
+                named = self._named_otherwise(node)
+                uses = [each for each in self._tree.of(cst.Name) if each.value == named]
+                for each in uses if named else [node]:
+                    self._compilation(each, found, node)
 
-    def _compilation(self, node: cst.BaseExpression, compiler: str) -> None:
+    def _named_otherwise(self, node: cst.BaseExpression) -> str:
+        """Return the name by which a file calls a compiler, if it gives it one: ``MyStatic = torch.jit.script``."""
+        parent = self._tree.parents[node]
+        if not isinstance(parent, cst.Assign) or len(parent.targets) != 1:
+            return ""
+        target = parent.targets[0].target
+        return target.value if isinstance(target, cst.Name) else ""
+
+    def _compilation(
+        self, node: cst.BaseExpression, compiler: str, named: cst.BaseExpression
+    ) -> None:
+        """Note what is compiled at ``node``; ``named`` is where the compiler has torch's name."""
         parent = self._tree.parents[node]
         roots: _Nodes | None = None
         if isinstance(parent, cst.Decorator):
             decorated = self._tree.parents[parent]
             roots = [decorated] if isinstance(decorated, cst.FunctionDef) else _methods(decorated)
-        elif isinstance(parent, (cst.Attribute, cst.AsName, cst.ImportAlias, cst.ImportFrom)):
+        elif isinstance(
+            parent, (cst.Attribute, cst.AsName, cst.ImportAlias, cst.ImportFrom, cst.AssignTarget)
+        ):
             return
         elif isinstance(parent, cst.Call) and parent.func is node and parent.args:
             roots = self._given(parent.args[0].value)
+        node = named
         if roots is None:
             self.compilations.append(Compilation(node, compiler, frozenset(), False))
         elif roots:
