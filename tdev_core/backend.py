@@ -55,9 +55,29 @@ def forced() -> Backend | None:
         ) from None
 
 
+_WITHOUT_THE_DRIVER = "PYTORCH_NVML_BASED_CUDA_CHECK"
+
+
+def _cuda_is_there() -> bool:
+    """Tell whether torch finds CUDA, by the management library where there is one.
+
+    Asked the usual way, torch starts CUDA's driver. From then on ``CUDA_VISIBLE_DEVICES`` is fixed, which
+    programs set after their imports, and processes that this one forks have no CUDA; importing torch does neither.
+
+    Source: ``torch.cuda.is_available`` documentation.
+    """
+    set_before = os.environ.get(_WITHOUT_THE_DRIVER)
+    os.environ.setdefault(_WITHOUT_THE_DRIVER, "1")
+    try:
+        return torch.cuda.is_available()
+    finally:
+        if set_before is None:
+            os.environ.pop(_WITHOUT_THE_DRIVER, None)
+
+
 def _missing(backend: Backend) -> str | None:
     """Return why ``backend`` cannot be used in this process, with what to do; None where it can."""
-    if backend is Backend.CUDA and not torch.cuda.is_available():
+    if backend is Backend.CUDA and not _cuda_is_there():
         if torch.version.cuda is None and getattr(torch.version, "hip", None) is None:
             return f"torch {torch.__version__} is built without CUDA; install a CUDA build of torch"
         return "torch finds no usable CUDA device; check the driver and CUDA_VISIBLE_DEVICES"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 
 import pytest
@@ -157,3 +158,23 @@ def test_what_is_missing_is_the_build_or_the_device(monkeypatch: pytest.MonkeyPa
         monkeypatch.setattr(one, "is_available", lambda: True)
     for there in (backend.Backend.CUDA, backend.Backend.MPS, backend.Backend.SIM):
         assert backend._missing(there) is None
+
+
+def test_cuda_is_looked_for_without_starting_its_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which would fix CUDA_VISIBLE_DEVICES, and leave forked processes without CUDA, as importing torch does not."""
+    import torch
+
+    variable = "PYTORCH_NVML_BASED_CUDA_CHECK"
+    asked: list[str | None] = []
+
+    def is_available() -> bool:
+        asked.append(os.environ.get(variable))
+        return True
+
+    monkeypatch.setattr(torch.cuda, "is_available", is_available)
+    for before, told in ((None, "1"), ("0", "0"), ("1", "1")):
+        monkeypatch.delenv(variable, raising=False)
+        if before is not None:
+            monkeypatch.setenv(variable, before)
+        assert backend._missing(backend.Backend.CUDA) is None
+        assert asked.pop() == told and os.environ.get(variable) == before
