@@ -305,7 +305,8 @@ def _started(preload: tuple[str, ...]) -> _Server:
     with theirs:
         process = subprocess.Popen(
             [sys.executable, __file__, str(theirs.fileno()), *preload],
-            env={**env, "PYTHONPATH": ""},
+            # Or what the server imports would start CUDA's driver, where there is one, which no fork can use then.
+            env={**env, "PYTHONPATH": "", "PYTORCH_NVML_BASED_CUDA_CHECK": "1"},
             cwd="/",
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

@@ -59,7 +59,8 @@ def init_process_group(
     asked = backend
     if asked is None:
         asked = _default_library(device_id)
-    if asked is None and current() is not Backend.CPU:
+    # torch picks by the accelerator that it finds, also where a CPU was asked for that has a GPU beside it.
+    if asked is None and (current() is not Backend.CPU or torch.accelerator.is_available()):
         asked = "undefined"  # which is what torch calls a backend that it picks by the accelerator
     adopt_interface()
     coalescing.install()

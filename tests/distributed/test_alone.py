@@ -491,3 +491,17 @@ def test_torch_is_told_of_unsorted_ranks_alone(monkeypatch: pytest.MonkeyPatch) 
     groups.new_group([1, 0])
     groups.new_group([1, 0], sort_ranks=False)
     assert told == [{}, {"sort_ranks": False}]
+
+
+BESIDE_A_GPU = """
+import torch
+torch._C._get_accelerator = lambda *_: torch.device("cuda")
+torch.accelerator.is_available = lambda: True
+"""
+
+
+def test_a_group_without_a_name_on_a_cpu_that_was_asked_for_beside_a_gpu() -> None:
+    """torch would pick NCCL, which takes no tensor of a CPU."""
+    done = python("-c", BESIDE_A_GPU + BEGUN, env=environment(TDEV_BACKEND="cpu"))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split()[2] == "gloo"
