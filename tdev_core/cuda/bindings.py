@@ -45,10 +45,11 @@ _CPU = torch.device("cpu")
 
 
 def exchange_device(device: int) -> int:
-    """Make ``device`` the current one, unless it is negative; returns the one that was."""
+    """Make ``device`` the current one and return the one that was; with a negative one nothing is done, and the answer is -1."""
+    if device < 0:
+        return -1
     before = device_selection.current_device()
-    if device >= 0:
-        device_selection.set_device(device)
+    device_selection.set_device(device)
     return before
 
 

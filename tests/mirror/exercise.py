@@ -11,7 +11,8 @@ executed only if the mirror's own counter saw the call come back.
 
 As a program: prints, as JSON, what was asserted of which and which went wrong and how. With ``--write`` it runs everything
 once for each backend that CI has, and writes ``generator/evidence/<backend>.json``: then run ``python -m generator``, which
-takes the catalog's evidence from there.
+takes the catalog's evidence from there. ``--write cuda``, on a machine that has it, does that for CUDA alone, where torch's
+own objects answer and ``exercise_cuda.py`` says what is asserted otherwise.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.catalog import ROOT, catalog, mirrored
+from tests.mirror import exercise_cuda
 from tests.mirror.exercise_calls import EFFECTS, VALUES
 from tests.mirror.exercise_operators import exercise_operators
 from tests.mirror.exercise_programs import PROGRAMS
@@ -152,10 +154,12 @@ _STARTS = ("cudaStart", "profiler.start", "profiler.stop", "profile", "make_grap
 _UNTOLD = ("empty", "rand", "normal", "make_tensor")
 
 
-def plan() -> dict[str, str]:
-    """Canonical name to the source of its arguments, for every function that is called here."""
+def plan(backend: str = "cpu") -> dict[str, str]:
+    """Canonical name to the source of its arguments, for every function that is called on a backend."""
     members = catalog()["members"]
     found = dict(ARGUMENTS)
+    if backend == "cuda":
+        found.update(exercise_cuda.ARGUMENTS)
     for mirror in catalog()["mirrors"].values():
         for row in mirror["definitions"]:
             name = row["torch_name"]
@@ -171,6 +175,42 @@ def plan() -> dict[str, str]:
     return {name: found[name] for name in sorted(found) if name in members}
 
 
+def programs(backend: str) -> dict[str, str]:
+    """The programs that are run on a backend, by the members that they stand for."""
+    own = exercise_cuda.PROGRAMS if backend == "cuda" else {}
+    chosen = {**PROGRAMS, **own}
+    return {
+        names: source
+        for names, source in chosen.items()
+        if source is not None and set(names.split()) <= catalog()["members"].keys()
+    }
+
+
+def assertions(name: str, backend: str) -> tuple[str | None, str | None]:
+    """The effect, or else the expression of the value, that is asserted of a function on a backend."""
+    keys = name, name.rpartition(".")[2]
+    if backend == "cuda":
+        if not exercise_cuda.UNSEEN.isdisjoint(keys):
+            return None, None
+        for key in keys:
+            effect, value = exercise_cuda.EFFECTS.get(key), exercise_cuda.VALUES.get(key)
+            if effect is not None or value is not None:
+                return effect, value
+    by_whole, by_leaf = keys
+    return (
+        EFFECTS.get(by_whole) or EFFECTS.get(by_leaf),
+        VALUES.get(by_whole) or VALUES.get(by_leaf),
+    )
+
+
+def at_home(name: str) -> bool:
+    """Whether the mirror hands out torch's own object here, whose calls it does not count."""
+    home, _, leaf = name.rpartition(".")
+    original = getattr(importlib.import_module(home), leaf, None)
+    mirror = getattr(importlib.import_module(mirrored(home)), leaf, None)
+    return mirror is not None and mirror is original
+
+
 def exercise(backend: str) -> tuple[dict[str, str], dict[str, str]]:
     """Call everything once; what was asserted of each name, and what went wrong with others."""
     torch: Any = importlib.import_module("tdev")
@@ -183,9 +223,12 @@ def exercise(backend: str) -> tuple[dict[str, str], dict[str, str]]:
         else:
             executed[name] = asserted
 
-    for name, source in plan().items():
+    if backend == "cuda":
+        # Convolutions are held against the CPU's; the 10 bits of TensorFloat-32 are not.
+        importlib.import_module("torch").backends.cudnn.allow_tf32 = False
+    for name, source in plan(backend).items():
         note(name, *_called(name, source, backend, torch))
-    for names, source in PROGRAMS.items():
+    for names, source in programs(backend).items():
         for name, (asserted, problem) in _run(names.split(), source, backend, torch).items():
             note(name, asserted, problem)
     operators, other = exercise_operators(backend)
@@ -199,8 +242,7 @@ def _called(name: str, source: str, backend: str, torch: Any) -> tuple[str, str]
     member = catalog()["members"][name]
     home, _, leaf = mirrored(name).rpartition(".")
     factory = member["mirror"] == "translated" and "device='cuda'" in ARGUMENTS.get(name, "")
-    effect = EFFECTS.get(name) or EFFECTS.get(leaf)
-    value = VALUES.get(name) or VALUES.get(leaf)
+    effect, value = assertions(name, backend)
     known: dict[str, Any] = {"torch": torch, "backend": backend, "os": os}
     known["last"] = max(torch.cuda.device_count() - 1, 0)
     known["fill"] = lambda: _filled(torch)
@@ -224,7 +266,11 @@ def _called(name: str, source: str, backend: str, torch: Any) -> tuple[str, str]
     if value is None:
         return "", "nothing is asserted of it"
     known["x"] = answer
-    return "value", "" if eval(value, known) else f"answers {answer!r}, of which {value} is false"
+    try:
+        holds = eval(value, known)
+    except Exception as error:
+        return "", f"answers {answer!r}, of which {value} raises {type(error).__name__}: {error}"
+    return "value", "" if holds else f"answers {answer!r}, of which {value} is false"
 
 
 def _filled(torch: Any) -> Any:
@@ -267,7 +313,7 @@ def _run(names: list[str], source: str, backend: str, torch: Any) -> dict[str, t
         elif route == "unsupported" and not refused:
             problem = "answers, although the catalog says unsupported"
         elif member["mirror"] in ("routed", "translated") and not refused:
-            if name not in counters.answered:
+            if name not in counters.answered and not (backend == "cuda" and at_home(name)):
                 problem = "the program ended without a call of it"
         found[name] = asserted, problem
     return found
@@ -354,13 +400,17 @@ def main() -> None:
         os._exit(0)
     elif "--write" in sys.argv:
         EVIDENCE.mkdir(exist_ok=True)
-        distributed = distributed_names()
-        for backend in BACKENDS:
+        on_gpu = "cuda" in sys.argv
+        distributed = {} if on_gpu else distributed_names()  # NCCL joins no two ranks on one GPU
+        for backend in ("cuda",) if on_gpu else BACKENDS:
             found = run(backend)
             # The ranks compare what they find with the plain program's results.
-            names = {**dict.fromkeys(distributed[backend], "value"), **found["executed"]}
-            body: dict[str, Any] = {"kind": "executed", "functions": dict(sorted(names.items()))}
-            if late := first_torches(backend):
+            names = {**dict.fromkeys(distributed.get(backend, ()), "value"), **found["executed"]}
+            body: dict[str, Any] = {
+                "kind": "executed-on-gpu" if on_gpu else "executed",
+                "functions": dict(sorted(names.items())),
+            }
+            if late := {} if on_gpu else first_torches(backend):
                 body["since"] = late
             text = json.dumps(body, indent=1) + "\n"
             (EVIDENCE / f"{backend}.json").write_text(text, encoding="utf-8")

@@ -7,7 +7,7 @@ torch on the CPU, arithmetic). Several members share a program where they are sp
 
 from __future__ import annotations
 
-__all__ = ["PROGRAMS"]
+__all__ = ["PROGRAMS", "STREAM"]
 
 _DTYPES = {
     "BFloat16": "bfloat16", "Bool": "bool", "Byte": "uint8", "Char": "int8", "Double": "float64", "Float": "float32",
@@ -15,7 +15,7 @@ _DTYPES = {
     "ComplexDouble": "complex128", "ComplexFloat": "complex64",
 }  # fmt: skip
 
-_STREAM = """
+STREAM = """
 s, e = torch.{0}.Stream(), torch.{0}.Event(enable_timing=True)
 done = torch.{0}.Event(enable_timing=True)
 with torch.{0}.stream(s):
@@ -67,10 +67,10 @@ e = s.record_event()
 e.synchronize()
 assert isinstance(s, torch.Stream) and isinstance(e, torch.Event) and e.query()
 """,
-    "torch.cuda.streams.Stream torch.cuda.streams.Event torch.cuda.StreamContext": _STREAM.format(
+    "torch.cuda.streams.Stream torch.cuda.streams.Event torch.cuda.StreamContext": STREAM.format(
         "cuda"
     ),
-    "torch.xpu.streams.Stream torch.xpu.streams.Event torch.xpu.StreamContext": _STREAM.format(
+    "torch.xpu.streams.Stream torch.xpu.streams.Event torch.xpu.StreamContext": STREAM.format(
         "xpu"
     ),
     "torch.mtia.StreamContext": """
@@ -331,7 +331,8 @@ torch.cuda._lazy_call(lambda: called.append(1))
 assert called == [1] and torch.cuda._is_in_bad_fork() is False
 """,
     "torch.cuda._exchange_device torch.cuda._maybe_exchange_device": """
-assert torch.cuda._exchange_device(0) == torch.cuda._maybe_exchange_device(-1) == 0
+assert torch.cuda._exchange_device(0) == torch.cuda._maybe_exchange_device(0) == 0
+assert torch.cuda._exchange_device(-1) == torch.cuda._maybe_exchange_device(-1) == -1
 """,
     "torch.backends.cuda.is_built": """
 built = __import__("torch").backends.cuda.is_built()  # stock torch's, of either build

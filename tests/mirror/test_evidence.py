@@ -108,6 +108,33 @@ def test_cells_say_executed_exactly_where_the_evidence_does(backend: str) -> Non
     assert claimed(backend) == {k: v for k, v in listed(backend).items() if k in there}, AGAIN
 
 
+def test_cells_say_executed_on_gpu_exactly_where_the_evidence_of_hardware_does() -> None:
+    data: dict[str, Any] = json.loads((EVIDENCE / "cuda.json").read_text("utf-8"))
+    assert data["kind"] == "executed-on-gpu"
+    assert data["functions"].keys() <= joined()["members"].keys(), (
+        f"names that torch lacks; {AGAIN}"
+    )
+    there = catalog()["members"].keys()
+    found = {
+        name: row["cuda"]["asserted"]
+        for name, row in catalog()["members"].items()
+        if row["cuda"]["evidence"] == "executed-on-gpu"
+    }
+    assert found == {k: v for k, v in data["functions"].items() if k in there}, AGAIN
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="it takes CUDA hardware")
+def test_what_is_called_executed_on_a_gpu_is_executed_now() -> None:
+    found = run("cuda")
+    data: dict[str, Any] = json.loads((EVIDENCE / "cuda.json").read_text("utf-8"))
+    reasons = {
+        name: found["wrong"].get(name, "another thing was asserted")
+        for name, asserted in data["functions"].items()
+        if name in catalog()["members"] and found["executed"].get(name) != asserted
+    }
+    assert not reasons, f"{reasons}; python tests/mirror/exercise.py --write cuda"
+
+
 def test_what_is_executed_says_what_was_asserted_and_nothing_else_does() -> None:
     """By hardware that no evidence file speaks of, nothing is executed."""
     files = {path.stem for path in EVIDENCE.glob("*.json")}

@@ -20,7 +20,8 @@ assert stock._C is before, "torch's own module is left alone"
 assert getattr(before, "_cuda_getDevice", None) is truth is not getattr(torch._C, "_cuda_getDevice")
 c = torch._C
 c._cuda_init()
-assert c._cuda_getDevice() == 0 == c._cuda_exchangeDevice(0) == c._cuda_maybeExchangeDevice(-1)
+assert c._cuda_getDevice() == 0 == c._cuda_exchangeDevice(0) == c._cuda_maybeExchangeDevice(0)
+assert c._cuda_exchangeDevice(-1) == c._cuda_maybeExchangeDevice(-1) == -1
 assert c._cuda_getDeviceCount() == torch.cuda.device_count()
 c._cuda_setDevice(0)
 s = torch.cuda.Stream()
@@ -75,7 +76,7 @@ except AttributeError as error:
     assert "_cuda_getDevise" in str(error)
 import tdev._C
 assert tdev._C is c
-assert torch.cuda._exchange_device(-1) == 0
+assert torch.cuda._exchange_device(-1) == -1  # as on CUDA: no device was asked for, and none is told
 """
 
 VERSION = """
