@@ -115,6 +115,10 @@ def _formatted(source: str) -> str:
         "return sum(torch.cuda.device_count() for _ in N)",
         "wanted = (N + torch.cuda.device_count()) * two",
         "wanted = (N if torch.cuda.is_available() else b).strip()",
+        "state = torch.zeros(N, device=device)",
+        "return torch.zeros(N, device=device)",
+        "values = torch.zeros(N, device=device)[0]",
+        "with torch.cuda.device(N):\n        pass",
     ],
 )
 def test_what_fits_again_is_joined_as_a_formatter_does(statement: str) -> None:

@@ -401,6 +401,10 @@ class Devices(Tensors):
             )
         if self._is_promised_among_others(part, name):
             return True
+        if isinstance(part, ast.Assign) and isinstance(part.targets[0], (ast.Tuple, ast.List)):
+            # `(device,) = {x.device for x in samples}`
+            if not isinstance(part.value, ast.Tuple) and self.are_devices(part.value):
+                return True
         return all(
             each is not None and self.is_own_device(each, deep) for each in self._given(part, name)
         )
@@ -494,7 +498,7 @@ class Devices(Tensors):
         match node:
             case ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items):
                 return bool(items) and all(self.is_own_device(each) for each in items)
-            case ast.ListComp(elt=item) | ast.GeneratorExp(elt=item):
+            case ast.ListComp(elt=item) | ast.GeneratorExp(elt=item) | ast.SetComp(elt=item):
                 return self.is_own_device(item)
             case ast.BinOp(left=left, op=ast.Add(), right=right):
                 return self.are_devices(left, deep - 1) and self.are_devices(right, deep - 1)

@@ -53,7 +53,7 @@ DEMAND = rule(
     A test that is skipped, and a function that returns another answer, choose: they ask
     `tdev.cuda.is_available()`, which is false on the CPU. A test that hands CUDA's name to an assertion
     (`assertEqual(x.device.type, "cuda")`), or tries flash attention, stays as it is with its skip. So does a test that a flag does not fit the machine
-    (`if use_cuda and not torch.cuda.is_available(): raise`): without the flag the program runs on the CPU, and
+    (`if use_cuda and not torch.cuda.is_available(): raise`, `if use_cuda: assert torch.cuda.is_available()`): without the flag the program runs on the CPU, and
     the error says so. A demand for a number of CUDA's devices (`if torch.cuda.device_count() < n: raise`) stays.
 
     A count that something is divided by, or that says how many processes are started
@@ -342,7 +342,8 @@ class _Guard:
                     pass
                 case ast.Assert(test=test, msg=msg) if below is test:
                     words = ast.unparse(msg) if msg is not None else ""
-                    return self._after(parent, words) if yes else None
+                    asks = yes and not self._is_under_a_flag(parent)
+                    return self._after(parent, words) if asks else None
                 case ast.If(test=test) if below is test:
                     return self._branch(parent, yes)
                 case _:
@@ -361,8 +362,9 @@ class _Guard:
             return None
         # A program that was started to run goes on whatever its flags are.
         asks = not isinstance(self._asked, ast.Compare) and not self._runs
-        if ends == "error" and asks and not yes and _is_of_a_flag(choice.test):
-            return None
+        if ends == "error" and asks and not yes:
+            if _is_of_a_flag(choice.test) or self._is_under_a_flag(choice):
+                return None
         if yes:
             if any("device_count(" in ast.unparse(each) for each in choice.body):
                 return None  # how many there are answers it, too, and none are no error then
@@ -370,6 +372,18 @@ class _Guard:
                 return None
             return self._made(choice, choice.body, words, ends == "skip")
         return self._after(choice, words, ends == "skip", choice.orelse)
+
+    def _is_under_a_flag(self, statement: ast.stmt) -> bool:
+        """Tell whether a flag alone leads to a demand, which then is whether it fits the machine: ``if args.cuda: assert …``."""
+        around = next(self._tree.ancestors(statement), None)
+        return (
+            not self._runs
+            and not isinstance(self._asked, ast.Compare)
+            and isinstance(around, ast.If)
+            and isinstance(around.test, (ast.Name, ast.Attribute))
+            and statement in around.body
+            and _FLAG.search(ast.unparse(around.test)) is not None
+        )
 
     def _is_a_way_of_several(self, choice: ast.If) -> bool:
         """Tell whether a flag leads here, and to the CPU where it is not set: ``if use_cuda: … else: device = "cpu"``.

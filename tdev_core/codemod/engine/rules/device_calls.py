@@ -192,6 +192,7 @@ def _is_asked_whether_it_is_there(file: File, node: cst.CSTNode) -> bool:
 _TO_NUMPY = re.compile(r"(?:\[[^\[\]\n]*\]|\.(?!cpu\b|to\b)\w+\([^()\n]*\))*?\.numpy\(")
 
 
+_OPENED = re.compile(r"open\(\s*([\w.]+)\s*,\s*[\"']rb[\"']\s*\)")
 _SAYS_DEVICE = re.compile(r"device|cuda|\.to\(", re.IGNORECASE)
 
 
@@ -207,9 +208,13 @@ def _is_of_no_other(file: File, node: cst.CSTNode, call: Call) -> bool:
     source = call.argument("f", 0)
     if source is not None and home is not None and not _SAYS_DEVICE.search(file.tree.text(home)):
         # A cache of its own, in a function that moves nothing anywhere.
-        where, text = re.escape(file.tree.text(source)), file.tree.text(home)
-        saved = rf"\btorch\.save\([^\n]*?,\s*{where}\s*[,)]"
-        again = rf"(?<![\w.]){where}\s*=(?!=)"
+        opened = _OPENED.fullmatch(file.tree.text(source))
+        where, text = (
+            opened[1] if opened is not None else file.tree.text(source),
+            file.tree.text(home),
+        )
+        saved = rf"\btorch\.save\([^\n]*?,\s*(?:open\(\s*)?{re.escape(where)}\s*[,)]"
+        again = rf"(?<![\w.]){re.escape(where)}\s*=(?!=)"
         if re.search(saved, text) is not None and len(re.findall(again, text)) < 2:
             return True
     if home is None or call.argument("map_location", 1) is not None:

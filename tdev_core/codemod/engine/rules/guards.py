@@ -30,7 +30,7 @@ from tdev_core.codemod.engine.survey import GUARDED
 from tdev_core.codemod.engine.vocabulary import NOTE
 
 _GPU_PACKAGES = r"\b(?:onnxruntime|paddlepaddle|tensorflow|faiss|mxnet)[-_]gpu\b"
-_NVIDIA = r"\bnvidia-smi\b|\bnvcc\b|(?i:nvlink)"
+_NVIDIA = r"\bnvidia[-_]smi\b|\bnvcc\b|(?i:nvlink)|\bnvml[A-Z]"
 # A package's name, alone or in that of a flag (`_TRITON_AVAILABLE`).
 _PACKAGE = rf"(?i:(?<![a-z])(?:{GUARDED}|bnb|q_?galore)(?![a-z])|(?<![a-z])fused_?(?:adam|lamb|layer_?norm|rms_?norm)\w*|replace_with_kernel_inject)"
 _CUDA_ONLY = re.compile(
@@ -45,6 +45,8 @@ _CUDA_ONLY = re.compile(
     r"|\btorch\._(?:scaled|int|grouped|weight)\w*mm\b|\bout_dtype="
     # a function of the program's own about cuDNN: `with _cudnn_disabled():`
     r"|(?<![.\w])\w*(?i:cudnn)\w*\("
+    # what a module of attention takes of CUDA's kernels, beside what it takes anywhere else
+    r"|\bself\.cuda_(?:config|backends)\b"
     # what is asked for because CUDA's kernels differ from run to run
     r"|\bare_deterministic_algorithms_enabled\b"
     # the number of a GPU, as packages beside torch are told it, which count CUDA's alone
@@ -161,6 +163,8 @@ def why_the_choice_stays(file: File, node: cst.CSTNode) -> str | None:
         return "the number of a GPU, which a worker without one does not have"
     if _chooses_for_double(file, node):
         return "a device for double precision, which MPS has not"
+    if _chooses_for_graphs(file, node):
+        return "the device of DGL's graphs, which knows CUDA and the CPU alone"
     return None
 
 
@@ -180,6 +184,20 @@ def _puts_a_number_behind(file: File, node: cst.CSTNode) -> bool:
     return home is not None and _GPU_ID.search(file.tree.text(home)) is not None
 
 
+# DGL's backends are those of CUDA and the CPU: docs.dgl.ai, "Use GPUs"; dmlc/dgl issue 4274.
+_WITH_GRAPHS = re.compile(r"^[ \t]*(?:import|from)[ \t]+dgl\b|\b\w*_dgl_\w+\(", re.MULTILINE)
+
+
+def _chooses_for_graphs(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a device is chosen in a file that makes graphs of DGL's."""
+    if file.options.style == "accelerator" or file.in_code(_WITH_GRAPHS, "dgl") is None:
+        return False  # that target has a reason of its own
+    chosen = next((p for p in file.tree.ancestors(node) if isinstance(p, cst.If)), None)
+    text = file.tree.text(file.tree.statement(node) if chosen is None else chosen)
+    return _A_DEVICE.search(text) is not None
+
+
+_A_DEVICE = re.compile(r"[\"']cuda(?::\d+)?[\"']")
 _NEAR = 3
 """The lines around a choice in which the dtype that goes with it is named."""
 

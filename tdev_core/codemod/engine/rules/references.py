@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import libcst as cst
 
 from tdev_core.codemod.engine.analysis.resolve import SAME, TENSOR_TYPE, Reference
@@ -12,7 +14,7 @@ from tdev_core.codemod.engine.rules.architecture import (
     beside_rocm,
     names_an_architecture,
 )
-from tdev_core.codemod.engine.rules.arms import ARMS, is_the_rest
+from tdev_core.codemod.engine.rules.arms import ARMS, enclosing_function, is_the_rest
 from tdev_core.codemod.engine.rules.backend_questions import ASKED, chooses_between_backends
 from tdev_core.codemod.engine.rules.build_version import NAME as VERSION_NAME
 from tdev_core.codemod.engine.rules.build_version import build_version
@@ -105,6 +107,16 @@ def _is_in_an_annotation(file: File, node: cst.CSTNode) -> bool:
     return any(isinstance(parent, cst.Annotation) for parent in file.tree.ancestors(node))
 
 
+# `config = self.cuda_config if q.is_cuda else self.cpu_config`: the latter is right for any other device.
+_FOR_CUDA = re.compile(r"\bcuda_(?:config|backends)\b[ \t]+if\b")
+
+
+def _is_chosen_for_cuda(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a function chooses which kernels of attention CUDA has, and which all others."""
+    home = enclosing_function(file, node)
+    return home is not None and _FOR_CUDA.search(file.tree.text(home)) is not None
+
+
 def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
     names = file.names
     name = found.name
@@ -119,6 +131,10 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
         file.tried.remove(span)
         message = f"CUDA is tried beside other accelerators; {LEFT}"
         kept_question(file, found, ARMS, message, "note")
+    if name.endswith(("sdp_kernel", "sdpa_kernel")) and _is_chosen_for_cuda(file, found.node):
+        said = f"{name} is given what was chosen for CUDA or for what is not; {LEFT}"
+        file.find(KERNEL, found.node, said, "note")
+        return
     if name.startswith("torch.library."):
         if has_kernels(file):
             return  # registers a kernel for the device that it was written for

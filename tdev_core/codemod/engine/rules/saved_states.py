@@ -41,6 +41,8 @@ def is_of_saved_states(file: File, found: Reference) -> bool:
         return True
     if not found.name.endswith(("is_available", "device_count")):
         return False
+    if _opens_them_by_name(file, found):
+        return True
     below: cst.CSTNode = found.node
     chain: cst.CSTNode | None = None
     for parent in file.tree.ancestors(found.node):
@@ -52,3 +54,14 @@ def is_of_saved_states(file: File, found: Reference) -> bool:
             break
         below = parent
     return chain is not None and _SPEAKS_OF_THEM.search(file.tree.text(chain)) is not None
+
+
+def _opens_them_by_name(file: File, found: Reference) -> bool:
+    """Tell whether the answer is kept in a constant that opens nothing but such states: ``USE_CUDA = is_available()``."""
+    kept = file.tree.parents[file.tree.parents[found.node]]
+    target = kept.targets[0].target if isinstance(kept, cst.Assign) else None
+    if not isinstance(target, cst.Name):
+        return False
+    opened = re.findall(rf"\bif[ \t]+{target.value}\b[^\n]*:[ \t]*((?:\n[^\n]+){{1,3}})", file.code)
+    uses = len(re.findall(rf"(?<![\w.]){target.value}\b(?![ \t]*=(?!=))", file.code))
+    return 0 < uses == len(opened) and all(_STATES.search(arm) for arm in opened)

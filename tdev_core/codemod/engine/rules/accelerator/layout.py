@@ -377,24 +377,32 @@ class _Layout:
         return self.file.tree.position(_start(self.file, statement))[0] < row
 
     def join(self) -> None:
-        """Join a line with those around it that hold its brackets alone, where the three fit now and did not."""
+        """Join a line with those around it that hold its brackets alone, where the three fit now and did not.
+
+        It is the one inside, or the one that opens them: ``state = tdev.load(``.
+        """
         tree = self.file.tree
         for span, inside in self._regions():
             text = self._written(span).rstrip("\r\n")
-            first, last = (tree.position(at)[0] for at in (inside[0].start, inside[-1].end))
-            if first != last or not 1 < first < tree.line_count or _LINE_END.search(text):
+            row, last = (tree.position(at)[0] for at in (inside[0].start, inside[-1].end))
+            if row != last or _LINE_END.search(text):
                 continue
-            above, below = (tree.line_text(row).rstrip("\r\n") for row in (first - 1, first + 1))
-            low, high = tree.line_start(first - 1), tree.line_start(first + 1) + len(below)
-            around = [c for c in self.changes if low <= c.start and c.end <= high]
-            if around != inside or text.rstrip().endswith(",") or "#" in above + text + below:
-                continue
-            before = _joined(above, tree.source[slice(*span)], below)
-            after = _joined(above, text, below)
-            if len(after) <= self.limit < len(before):
-                self.changes = [c for c in self.changes if c not in inside]
-                self.changes.append(Change(low, high, after, inside[0].rule))
-                self.changes.sort(key=_begins)
+            for first in (row - 1, row):
+                if first < 1 or first + 2 > tree.line_count:
+                    continue
+                now = [tree.line_text(first + at).rstrip("\r\n") for at in range(3)]
+                low, high = tree.line_start(first), tree.line_start(first + 2) + len(now[2])
+                around = [c for c in self.changes if low <= c.start and c.end <= high]
+                then = [*now]
+                then[row - first] = text
+                if around != inside or then[1].rstrip().endswith(",") or "#" in "".join(then):
+                    continue
+                after = _joined(*then)
+                if len(after) <= self.limit < len(_joined(*now)):
+                    self.changes = [c for c in self.changes if c not in inside]
+                    self.changes.append(Change(low, high, after, inside[0].rule))
+                    self.changes.sort(key=_begins)
+                    break
 
     def wrap(self, *, comments: bool = False) -> None:
         """Break the lines that are too long, where that can be done; ``comments`` at their ends go above."""

@@ -1,0 +1,13 @@
+import nvidia_smi
+import torch
+
+
+def sizes():
+    if not torch.cuda.is_available():
+        return []
+    nvidia_smi.nvmlInit()
+    return [nvidia_smi.nvmlDeviceGetMemoryInfo(0).free]
+
+
+def free():
+    torch.cuda.empty_cache()
