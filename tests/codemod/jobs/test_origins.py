@@ -85,6 +85,37 @@ def test_an_object_that_a_method_of_the_class_promises(
 
 
 @pytest.mark.parametrize(
+    ("kept", "use", "told"),
+    [
+        ("Rotary(3)", "self.rotary(3, x.device)", True),
+        ("Rotary(3) if on else None", "exists(self.rotary) and self.rotary(3, x.device)", True),
+        ("Rotary(3)", "self.rotary(3, x.device), self.rotary.dim", True),
+        ("Rotary(3)", "self.rotary(3, self.config.device)", False),
+        ("Rotary(3)", "self.rotary(3, x.device), self.rotary(4, 'cuda')", False),
+        ("Rotary(3)", "self.rotary(3, x.device), give(self.rotary)", False),
+        ("Rotary(3)", "self.rotary(3, x.device), self.rotary.forward(4, where)", False),
+        ("Rotary(3)", "self.rotary(3, x.device), Rotary.forward(self.rotary, 4, where)", False),
+        ("nn.ModuleList([Rotary(3)])", "self.rotary[0](3, x.device)", False),
+        ("Rotary(3)", "self.rotary(3, x.device), Rotary(3)(4, where)", False),
+        ("Rotary(3)", "x", False),
+    ],
+)
+def test_a_module_that_everybody_calls_with_a_tensors_device(
+    place: Path, codemod: Callable[..., Ran], kept: str, use: str, told: bool
+) -> None:
+    """By the attribute that keeps it: what its ``forward`` is given."""
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/rotary.py": "import torch\nfrom torch import nn\n\n\nclass Rotary(nn.Module):\n"
+        "    def forward(self, n, device):\n        return torch.arange(n, device=device)\n",
+        "pkg/layers.py": "from torch import nn\n\nfrom .rotary import Rotary  # of a device\n\n\n"
+        f"class Layers(nn.Module):\n    def __init__(self, on):\n        self.rotary = {kept}\n\n"
+        f"    def forward(self, x, where):\n        return {use}\n",
+    }
+    assert ("pkg/rotary.py" in _rewritten(place, codemod, files)) is not told
+
+
+@pytest.mark.parametrize(
     ("said", "told"),
     [
         ("tuple[int, torch.device]", True),

@@ -135,6 +135,8 @@ class Callers:
             if b"device" not in found[2]:
                 continue
             owner = _class_around(raw, found.start()) if found[1] == b"__init__" else found[1]
+            if found[1] == b"forward" and (kind := _class_around(raw, found.start())):
+                owner = kind + b"()"  # which its objects call when they are called
             if not owner or owner in _NEVER:
                 continue
             self._homes.setdefault(owner.decode(), []).append((len(self.texts) - 1, found.start()))
@@ -170,9 +172,11 @@ class Callers:
     def told(self, known: Known) -> tuple[frozenset[str], frozenset[str]]:
         """Return what is told real devices alone, and what holds a word for those that inherit it.
 
-        The first are ``function.parameter``, ``Class.parameter`` of what makes one, ``function()`` of those that give
-        nothing else and have a name that says so, and ``*name.attribute`` of what all classes keep that are called
-        so: ``*estimator.device`` of each ``…Estimator``. The others are ``Class.attribute``.
+        The first are ``function.parameter``, ``Class.parameter`` of what makes one, ``Class().parameter`` of what calls
+        one, a module's ``forward``, ``%function.parameter`` of what is given objects that have one, ``function()`` of those
+        that give nothing else and have a name that says so (``function[]``: a list of them), ``@fixture`` of pytest's,
+        ``#module.variable``, and ``*name.attribute`` of what all classes keep that are called so: ``*estimator.device`` of
+        each ``…Estimator``. The others are ``Class.attribute``.
         """
         givers = {f"{name}()": places for name, places in self._givers.items()}
         if not self.texts:
@@ -547,6 +551,8 @@ class _Tree:
         if key.startswith("^"):
             return self._keeps(*key[1:].rsplit(".", 1))
         name, _, parameter = key.removeprefix("%").rpartition(".")
+        if name.endswith("()"):
+            return self._all_call(name, parameter)
         heads = self._heads(name)
         classes = [(s, node) for s, node in heads if isinstance(node, ast.ClassDef)]
         uses = self._uses_of(name)
@@ -575,6 +581,45 @@ class _Tree:
         if key.startswith("%"):
             return bool(signatures) and self._all_give_objects(uses, signatures, parameter)
         return bool(signatures) and self._all_give(uses, signatures, name, parameter)
+
+    def _all_call(self, name: str, parameter: str) -> bool:
+        """Tell whether everybody who calls the modules of a class gives them a real device: ``self.rotary(n, x.device)``.
+
+        Each such module has to be kept in an attribute, or in a variable, where it is made.
+        """
+        classes = [(s, node) for s, node in self._heads(name) if isinstance(node, ast.ClassDef)]
+        signatures = [
+            _Signature(statement, part, node)
+            for statement, node in classes
+            for part in node.body
+            if isinstance(part, ast.FunctionDef) and part.name == "forward"
+        ]
+        if len(signatures) != 1 or not signatures[0].has(parameter) or classes[0][1].decorator_list:
+            return False
+        kept: set[str] = set()
+        for statement, node in self._uses_of(name[:-2]):
+            if _asks_about(statement, node) and not _is_forward(statement, node):
+                continue
+            attribute = _kept_in(statement, node)
+            if not attribute:
+                return False
+            kept.add(attribute)
+        calls: list[_Use] = []
+        for attribute in sorted(kept):
+            for statement, node in self._uses_of(attribute):
+                if not isinstance(node, ast.Attribute):
+                    continue  # of a variable of that name, or of a keyword
+                parent = next(statement.tree.ancestors(node), None)
+                if _call_of(statement, node) is not None:
+                    calls.append((statement, node))
+                elif _is_forward(statement, node) or not (
+                    isinstance(node.ctx, ast.Store)
+                    or isinstance(parent, (ast.Attribute, ast.Compare, ast.BoolOp))
+                    or isinstance(parent, ast.Call)
+                    and last_name(parent.func) in ("exists", "isinstance", "hasattr")
+                ):
+                    return False
+        return bool(calls) and self._all_give(calls, signatures, name, parameter)
 
     def _provides(self, key: str) -> bool:
         """Tell whether each fixture of a name gives a real device."""
@@ -1037,6 +1082,29 @@ def _may_mean(use: _Use, owners: list[ast.ClassDef | None]) -> bool:
 
 _LOOKS = (ast.Assign, ast.Attribute, ast.Compare)
 """What a test does with a function that it only looks at."""
+
+
+def _is_forward(statement: _Statement, node: ast.AST) -> bool:
+    """Tell whether a module's ``forward`` is named, which may be called by that."""
+    parent = next(statement.tree.ancestors(node), None)
+    return isinstance(parent, ast.Attribute) and parent.attr == "forward"
+
+
+def _kept_in(statement: _Statement, node: ast.AST) -> str:
+    """Return the attribute in which an object is kept where a class makes one: ``self.rotary = Rotary(dim) if on else None``."""
+    below = node
+    for parent in statement.tree.ancestors(node):
+        match parent:
+            case ast.Call(func=func) if func is below:
+                pass
+            case ast.IfExp(test=test) if test is not below:
+                pass
+            case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"), attr=attr)]):
+                return attr
+            case _:
+                return ""
+        below = parent
+    return ""
 
 
 def _call_of(statement: _Statement, node: ast.AST) -> ast.Call | None:

@@ -485,6 +485,8 @@ class Devices(Tensors):
                 return True
         owner = next((p for p in self._tree.ancestors(home) if isinstance(p, ast.ClassDef)), None)
         made = home.name == "__init__" and owner is not None
+        if home.name == "forward" and owner is not None:
+            return self._known.told(f"{owner.name}().{name}")
         return self._known.told(f"{owner.name if made and owner is not None else home.name}.{name}")
 
     @cached_property

@@ -63,7 +63,8 @@ ARGUMENT = rule(
     file) is seen by no tool. Each file is decided by its own text and the rest of its package, which is
     read whichever of its files are given, so that rewriting one file, as pre-commit does, gives what
     rewriting the package gives. A parameter that everybody in the tree gives a real device needs
-    nothing, be it a function's or that of a class which keeps it: who calls what is told by names, a
+    nothing, be it a function's, that of a class which keeps it, or of a module's `forward`, called by the
+    attribute that holds the module: who calls what is told by names, a
     name that is handed on instead of called may be called with anything, and an annotation or a
     docstring that says `str` is believed. So does the result of a function that returns real devices alone,
     a module's constant that is a `torch.device` wherever its name is set, or an attribute of a class of the file
