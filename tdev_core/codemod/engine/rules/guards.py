@@ -184,6 +184,19 @@ def _puts_a_number_behind(file: File, node: cst.CSTNode) -> bool:
     return home is not None and _GPU_ID.search(file.tree.text(home)) is not None
 
 
+def _is_given_with_double(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether the variable that keeps what is chosen is given in one line with double precision."""
+    kept = next((p for p in file.tree.ancestors(node) if isinstance(p, cst.Assign)), None)
+    target = kept.targets[0].target if kept is not None else None
+    if not isinstance(target, cst.Name):
+        return False
+    home = enclosing_function(file, node)
+    span = file.tree.span(home) if home is not None else (0, len(file.tree.source))
+    name = re.compile(rf"(?<![\w.]){target.value}\b(?![ \t]*=(?!=))")
+    lines = file.tree.source[slice(*span)].splitlines()
+    return any(name.search(line) and DOUBLE.search(line.partition("#")[0]) for line in lines)
+
+
 # DGL's backends are those of CUDA and the CPU: docs.dgl.ai, "Use GPUs"; dmlc/dgl issue 4274.
 _WITH_GRAPHS = re.compile(r"^[ \t]*(?:import|from)[ \t]+dgl\b|\b\w*_dgl_\w+\(", re.MULTILINE)
 
@@ -216,6 +229,8 @@ def _chooses_for_double(file: File, node: cst.CSTNode) -> bool:
     if file.options.style == "accelerator" or not _CHOSEN.search(file.tree.text(statement)):
         return False  # that target has a reason of its own
     if _is_all_in_double(file.code):
+        return True
+    if _is_given_with_double(file, node):
         return True
     first, last = (file.tree.position(at)[0] for at in file.tree.span(statement))
     rows = range(max(1, first - _NEAR), min(file.tree.line_count, last + _NEAR) + 1)

@@ -23,11 +23,19 @@ _SPEAKS_OF_THEM = re.compile(
 _STATES = re.compile(r"\bcuda\.(?:random\.)?[gs]et_rng_state(?:_all)?\b")
 
 
+# `{"cpu": torch.get_rng_state(), "cuda": torch.cuda.get_rng_state()}`
+_UNDER_CUDA = re.compile(
+    r"[\"']\w*cuda\w*[\"']\s*(?::|\]\s*=)\s*\w+\.cuda\.(?:random\.)?get_rng_state"
+)
+
+
 @lru_cache(maxsize=4)
 def _keeps_states(code: str) -> bool:
     """Tell whether a text keeps the states of CUDA's generators in a checkpoint: under a key that says so, or where it asks for CUDA."""
     if _STATES.search(code) is None:
         return False
+    if _UNDER_CUDA.search(code) is not None:
+        return True
     if any("cuda" in key and ("rng" in key or "random" in key) for key in _STRING.findall(code)):
         return True
     return all(each.search(code) is not None for each in (_ASKS, _SAVES, _LOADS))
