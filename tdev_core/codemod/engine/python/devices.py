@@ -355,13 +355,22 @@ class Devices(Tensors):
             home = self._home(home)
         if home is None:
             return self.is_real_at_the_margin(name, deep)
-        bindings = self._bound_in(home).get(name, [])
+        bindings = [
+            part for part in self._bound_in(home).get(name, []) if not self._is_in(node, part)
+        ]
         if (since := self._last_plain(node, name)) is not None:
             bindings = [part for part in bindings if part is since or not is_before(part, since)]
         elif isinstance(home, FUNCTIONS) and name in parameters(home):
             if not self._is_real_parameter(home, name):
                 return False
         return all(self._gives_real(part, name, deep) for part in bindings)
+
+    def _is_in(self, node: ast.AST, part: ast.AST) -> bool:
+        """Tell whether a name stands on the right of what binds it, where it is the one before: ``device = device or …``."""
+        if not isinstance(part, (ast.Assign, ast.AnnAssign)):
+            return False
+        around = list(self._tree.ancestors(node))
+        return part in around and not any(isinstance(each, (ast.For, ast.While)) for each in around)
 
     def _binds(self, home: ast.AST, name: str) -> bool:
         given = parameters(home) if isinstance(home, FUNCTIONS) else {}
@@ -639,6 +648,10 @@ class Devices(Tensors):
             yield value
         elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
             yield one_of(value, target, name)
+        elif isinstance(target, ast.Tuple) and isinstance(value, ast.IfExp):
+            # `device, dtype = (x.device, x.dtype) if known else (device, None)`
+            for arm in (value.body, value.orelse):
+                yield one_of(arm, target, name) if isinstance(arm, ast.Tuple) else None
         elif isinstance(target, ast.Tuple) and isinstance(value, ast.Call):
             # `device, steps = self._check(x)`: of each function of that name.
             called = (

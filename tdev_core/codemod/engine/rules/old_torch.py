@@ -16,7 +16,7 @@ from tdev_core.release import OLDEST
 
 # Torch's own version compares as versions do; as plain text, 2.13 comes before 2.4.
 _PARSED = r"(?:[\w.]*(?:parse|parse_version|Version|digit_version)\(\s*{}(?:\.split\([^()]*\)\[0\]|\.base_version)?\s*\)|{})(?:\.release)?"
-_INSTALLED = _PARSED.format(*[r"(?:torch\.__version__|TORCH_VERSION)"] * 2)
+_INSTALLED = _PARSED.format(*[r"(?:torch\.__version__|TORCH_VERSION|torch_version)"] * 2)
 _OTHER = _PARSED.format(*[r"[\"']\d+\.\d+[\w.+]*[\"']"] * 2)
 _ASKS = re.compile(rf"{_INSTALLED}\s*([<>]=?)\s*({_OTHER})")
 _NUMBERS = re.compile(r"(\d+)\.(\d+)")
@@ -25,6 +25,9 @@ _FLAG = re.compile(
     r"(not\s+)?(?:\w+\.)*_?(?:is_)?torch_(?:(?:greater_or_equal(?:_than)?|ge|gte|greater_equal|at_least)_)?(\d)_(\d+)(?:_\d+)?",
     re.IGNORECASE,
 )
+
+# And of another family: `torch_geometric.typing.WITH_PT24`.
+_WITH = re.compile(r"(not\s+)?(?:\w+\.)*WITH_PT(\d)(\d+)")
 
 
 def arms_of_old_torch(file: File) -> None:
@@ -95,7 +98,7 @@ def _is_newer(test: str) -> bool | None:
     """Tell how a question about torch's version is answered on each torch of tdev's; None where they differ, or it is another."""
     if _HAS_NEW.fullmatch(test):
         return True
-    flag = _FLAG.fullmatch(test)
+    flag = _FLAG.fullmatch(test) or _WITH.fullmatch(test)
     if flag is not None:
         return None if (int(flag[2]), int(flag[3])) > OLDEST else flag[1] is None
     found = _ASKS.fullmatch(test) or _IS.fullmatch(test)

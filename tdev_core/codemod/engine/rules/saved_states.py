@@ -29,11 +29,16 @@ _UNDER_CUDA = re.compile(
 )
 
 
+_SAVED = re.compile(r"(?i)sav|checkpoint|ckpt|resume|state_dict")
+
+
 @lru_cache(maxsize=4)
 def _keeps_states(code: str) -> bool:
     """Tell whether a text keeps the states of CUDA's generators in a checkpoint: under a key that says so, or where it asks for CUDA."""
     if _STATES.search(code) is None:
         return False
+    if "def __exit__(" in code and _SAVED.search(code) is None:
+        return False  # kept for as long as a context lasts, and put back
     if _UNDER_CUDA.search(code) is not None:
         return True
     if any("cuda" in key and ("rng" in key or "random" in key) for key in _STRING.findall(code)):

@@ -305,6 +305,8 @@ def asks_to_pin(file: File, node: cst.CSTNode) -> bool:
         if isinstance(parent, cst.If) and below is parent.test:
             return _PINNED.fullmatch(file.tree.text(parent.body)) is not None
         match parent:
+            case cst.BooleanOperation() if _IS_PINNED.search(file.tree.text(parent)):
+                return True
             case cst.Arg(keyword=cst.Name(value=name)) if name in _FOR_CUDA:
                 return True
             case cst.DictElement(key=key) if below is not key:
@@ -336,6 +338,7 @@ _PINNED = re.compile(r"\s*(?:[\w.]+[ \t]*=[ \t]*)?[\w.]+\.pin_memory\(\)\s*")
 _PINS = re.compile(
     r"(?:^|[.\"'])_?(?:use_|should_)?(?:pin(?:ned)?_mem(?:ory)?|non_blocking)(?:[\"']\])?\Z"
 )
+_IS_PINNED = re.compile(r"\band\s+[\w.]+\.is_pinned\(\)")
 _FOR_CUDA = frozenset({"pin_memory", "non_blocking"})
 
 

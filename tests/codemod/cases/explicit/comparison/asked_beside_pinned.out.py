@@ -1,0 +1,10 @@
+import tdev
+import torch
+
+
+def is_pinned(tensor: torch.Tensor) -> bool:
+    return torch.cuda.is_available() and tensor.is_pinned()
+
+
+def free():
+    tdev.cuda.empty_cache()

@@ -1,0 +1,18 @@
+import torch
+
+
+def _latents(latents, count, device=None):
+    if latents is None:
+        return torch.randn(count, device=device)
+    device, dtype = (latents.device, latents.dtype) if latents is not None else (device, None)
+    return torch.randn(count, device=device, dtype=dtype)
+
+
+def _others(latents, count, device=None):
+    device, dtype = (latents.device, latents.dtype) if latents is not None else ("cuda", None)
+    return torch.randn(count, device=device, dtype=dtype)
+
+
+def generate(tokens, latents):
+    count, device = tokens.shape[0], tokens.device
+    return _latents(latents, count, device=device), _others(latents, count, device=device)
