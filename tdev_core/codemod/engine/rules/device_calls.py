@@ -48,7 +48,12 @@ def device_call(file: File, found: Reference, call: Call | None) -> None:
     if _is_thrown_away(file, found, call) or _is_off_elsewhere(file, found, call):
         return
     if any(
-        isinstance(arg.value, cst.IfExp) and why_the_choice_stays(file, arg.value.test)
+        isinstance(arg.value, cst.IfExp)
+        and (
+            why_the_choice_stays(file, arg.value.test)
+            or file.stays(arg.value.body)
+            and string_value(arg.value.orelse) == "cpu"
+        )
         for arg in call.args
     ):
         return  # of CUDA or the CPU, which torch makes as well
@@ -313,6 +318,8 @@ def _asks_for_another(file: File, node: cst.CSTNode) -> bool:
 def _why_a_comparison_stays(file: File, node: cst.CSTNode, call: Call) -> str:
     """Return what is said of ``x.device == torch.device("cuda")`` that asks for CUDA beside others, if it does."""
     asked = file.tree.parents[file.tree.parents[node]]
+    if isinstance(asked, cst.Attribute) and asked.attr.value == "type":
+        asked = file.tree.parents[asked]
     if isinstance(asked, cst.ComparisonTarget):
         asked = file.tree.parents[asked]
     if not isinstance(asked, cst.Comparison) or file.options.program:

@@ -11,7 +11,7 @@ from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.arms import decides_beside_other_arms, enclosing_function
 from tdev_core.codemod.engine.rules.demands import demand
 from tdev_core.codemod.engine.rules.early_exits import after_early_exit
-from tdev_core.codemod.engine.rules.guards import guards_cuda_only
+from tdev_core.codemod.engine.rules.guards import guards_cuda_only, guards_full_autocast
 from tdev_core.codemod.engine.rules.left_to_cuda import leave_the_rest
 from tdev_core.codemod.engine.rules.operands import asks_for_device
 from tdev_core.codemod.engine.rules.requests import chooses_by_word, is_a_request
@@ -43,6 +43,7 @@ def kept_arms(file: File) -> None:
             _leave(file, node, no, arms=False)  # which are looked at for themselves
         elif (
             guards_cuda_only(file, node)
+            or guards_full_autocast(file, node)
             or _is_unknown(file, node)
             or _is_listed(file, node)
             or leaves_out_others(file, node)
@@ -108,12 +109,18 @@ def _denies(file: File, node: cst.CSTNode) -> bool | None:
         return None
     target = node.comparisons[0]
     if string_value(target.comparator) != "cuda":
-        return None
+        made = target.comparator
+        if not isinstance(made, cst.Call) or _OF_CUDA.fullmatch(file.tree.text(made)) is None:
+            return None
     if not (asks_for_device(file, node.left) or _is_type(node.left)):
         return None
     if isinstance(target.operator, (cst.Equal, cst.NotEqual)):
         return isinstance(target.operator, cst.NotEqual)
     return None
+
+
+# `device == torch.device("cuda")`
+_OF_CUDA = re.compile(r"(?:\w+\.)?device\(\s*[\"']cuda[\"']\s*\)")
 
 
 def _is_type(node: cst.CSTNode) -> bool:

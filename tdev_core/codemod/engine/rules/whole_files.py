@@ -76,6 +76,8 @@ _NAME = re.compile(r"\w+")
 _COLLECTS = re.compile(
     r"(?:collect|print|show|check)_env(?:ironment)?(?:_info)?\Z|env(?:ironment)?_(?:info|report)\Z"
 )
+# The fields of torch's own script, by whatever name it has been taken over.
+_IS_TORCHS_OWN = re.compile(r"\bcuda_compiled_version\b|\bcuda_runtime_version\b")
 _OF_THE_BUILD = re.compile(
     r"\bversion\.cuda\b|nvidia-smi|\bCUDA_HOME\b|\bcollect_env\b|\bcuda_(?:device_count|version)\b"
 )
@@ -139,7 +141,8 @@ def stays_whole(file: File) -> bool:
             said = f"{path.name} is written for MLX; left as it is (--all rewrites it)"
             file.find_at(ARMS, 0, said)
             return True
-        if _COLLECTS.match(stem) and _OF_THE_BUILD.search(file.code) is not None:
+        collects = _COLLECTS.match(stem) is not None or _IS_TORCHS_OWN.search(file.code) is not None
+        if collects and _OF_THE_BUILD.search(file.code) is not None:
             said = f"{path.name} tells what this machine has, CUDA among it"
             file.find_at(ARMS, 0, f"{said}; left as it is (--all rewrites it)")
             return True
