@@ -19,7 +19,7 @@ from tdev_core.codemod.engine.survey import GUARDED
 
 # RAPIDS beside them, and operators that are compiled for CUDA and few others.
 _PACKAGE = re.compile(
-    rf"(?:{GUARDED}|cucim|cudf|cuml|cugraph|pylibcugraph(?:ops)?|mmcv\.ops)(?:\.|\Z)"
+    rf"(?:{GUARDED}|cucim|cudf|cuml|pylibcugraph(?:ops)?|mmcv\.ops)(?:\.|\Z)"
 )
 # NVIDIA's bindings of CUDA itself: what calls them has nothing to call elsewhere.
 _BINDINGS = re.compile(r"cuda(?:\.|\Z)")
@@ -45,7 +45,7 @@ _MAY_HAVE = tuple(
     for word, pattern in (
         *((name.replace("\\", ""), rf"{name}(?<!\w{name})\b") for name in GUARDED.split("|")),
         *((name, rf"{name}(?<!\w{name})\b") for name in ("cucim", "cudf", "cuml", "numba", "_C")),
-        ("cugraph", r"cugraph"),
+        ("pylibcugraph", r"pylibcugraph"),
         ("mmcv.ops", r"mmcv\.ops\b"),
         ("_cuda", r"_cuda\b"),
         ("cuda", r"from(?<!\wfrom)[ \t]+cuda\b"),
