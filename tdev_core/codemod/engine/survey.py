@@ -346,6 +346,15 @@ class Survey:
         self._size = 0
 
     @without_collector()
+    def _promise_alone(self, name: str) -> bool:
+        """Tell whether all functions of a name promise several things, and are annotated so."""
+        defined = re.compile(rb"def[ \t]+" + name.encode() + rb"[ \t]*\(")
+        said = re.compile(defined.pattern + rb"(?:[^()]|\([^()]*\))*\)\s*->\s*[Tt]uple\[")
+        texts = [raw for raw in self._callers.every if name.encode() in raw]
+        return bool(texts) and all(
+            len(defined.findall(raw)) == len(said.findall(raw)) for raw in texts
+        )
+
     def tree(self) -> ProgramTree:
         """Return what is known of the tree."""
         # What nobody defines need not be looked for, and few files use what somebody does.
@@ -364,7 +373,11 @@ class Survey:
             if word in beside and not beside.keys() <= {"cuda", "gpu"}
             if word == "cuda" or _OF_DEVICES.search(beside[word])
         ]
-        promised = frozenset(self._give_devices - self._give_others)
+        promised = frozenset(
+            each
+            for each in self._give_devices - self._give_others
+            if "[" not in each or self._promise_alone(each.partition("[")[0])
+        )
         constants = frozenset(self._constants - self._no_constants)
         modules = frozenset(self._modules.union(*(self._inside[d] for d in self._on_path)))
         known = Known(

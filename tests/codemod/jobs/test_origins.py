@@ -884,7 +884,38 @@ def test_a_module_of_a_program_does_not_show_who_else_calls_it(name: str, told: 
 
 ZEROS = "torch.zeros(3, device={0})"
 # Each may be a word for all that its tree shows.
+ROTARY = (
+    "import torch\nfrom torch import nn\n\n\nclass Rotary(nn.Module):\n    def forward(self, n, device):\n"
+    f"        return {ZEROS.format('device')}\n"
+)
+NET = (
+    "\n\nclass Net(nn.Module):\n    def __init__(self):\n        self.rotary = Rotary()\n\n"
+    "    def forward(self, x):\n        {}\n        return self.rotary(3, x.device)\n"
+)
 WORDS = {
+    "a module that calls itself": {
+        "a.py": f"{ROTARY}\n    def more(self, n):\n        return self(n, 'cuda')\n{NET.format('')}"
+    },
+    "a module that calls its forward": {
+        "a.py": f"{ROTARY}\n    def more(self, n):\n        return self.forward(n, 'cuda')\n{NET.format('')}"
+    },
+    "a module that is looked for": {
+        "a.py": f"{ROTARY}{NET.format('[m(4, `cuda`) for m in self.modules() if isinstance(m, Rotary)]').replace('`', chr(39))}"
+    },
+    "a module that a method gives": {
+        "a.py": f"{ROTARY}{NET.format('self.rotary.eval()(4, `cuda`)').replace('`', chr(39))}"
+    },
+    "a module by the name of its attribute": {
+        "a.py": f"{ROTARY}{NET.format('self.get_submodule(`rotary`)(4, `cuda`)').replace('`', chr(39))}"
+    },
+    "one of several by another function of the name": {
+        "pkg/__init__.py": "",
+        "pkg/b.py": "import torch\n\n\nclass Planner:\n    def plan(self, args) -> tuple[int, torch.device]:\n"
+        "        return 1, torch.device('cpu')\n",
+        "pkg/a.py": "import torch\n\n\nclass Runner:\n    def __init__(self, device='cuda'):\n        self.kept = device\n\n"
+        "    def plan(self, args):\n        return 1, self.kept\n\n\ndef go(runner, args):\n"
+        f"    n, device = runner.plan(args)\n    return {ZEROS.format('device')}\n",
+    },
     "a layer": {
         "a.py": "import torch\nfrom torch import nn\n\n\nclass Net(nn.Module):\n    def forward(self, x, device):\n"
         f"        return x + {ZEROS.format('device')}\n\n\nNet()(torch.ones(3), 'cuda')\n"

@@ -18,9 +18,7 @@ from tdev_core.codemod.engine.python.tree import PythonTree
 from tdev_core.codemod.engine.survey import GUARDED
 
 # RAPIDS beside them, and operators that are compiled for CUDA and few others.
-_PACKAGE = re.compile(
-    rf"(?:{GUARDED}|cucim|cudf|cuml|pylibcugraph(?:ops)?|mmcv\.ops)(?:\.|\Z)"
-)
+_PACKAGE = re.compile(rf"(?:{GUARDED}|cucim|cudf|cuml|pylibcugraph(?:ops)?|mmcv\.ops)(?:\.|\Z)")
 # NVIDIA's bindings of CUDA itself: what calls them has nothing to call elsewhere.
 _BINDINGS = re.compile(r"cuda(?:\.|\Z)")
 # A call that imports what its first argument names: `cp, has_cp = optional_import("cupy")`.

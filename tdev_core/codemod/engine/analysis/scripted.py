@@ -126,10 +126,10 @@ class Scripted:
         return target.value if isinstance(target, cst.Name) else ""
 
     def _compilation(
-        self, node: cst.BaseExpression, compiler: str, named: cst.BaseExpression
+        self, used: cst.BaseExpression, compiler: str, named: cst.BaseExpression
     ) -> None:
-        """Note what is compiled at ``node``; ``named`` is where the compiler has torch's name."""
-        parent = self._tree.parents[node]
+        """Note what is compiled where a compiler is used; ``named`` is where it has torch's name."""
+        parent = self._tree.parents[used]
         roots: _Nodes | None = None
         if isinstance(parent, cst.Decorator):
             decorated = self._tree.parents[parent]
@@ -138,13 +138,12 @@ class Scripted:
             parent, (cst.Attribute, cst.AsName, cst.ImportAlias, cst.ImportFrom, cst.AssignTarget)
         ):
             return
-        elif isinstance(parent, cst.Call) and parent.func is node and parent.args:
+        elif isinstance(parent, cst.Call) and parent.func is used and parent.args:
             roots = self._given(parent.args[0].value)
-        node = named
         if roots is None:
-            self.compilations.append(Compilation(node, compiler, frozenset(), False))
+            self.compilations.append(Compilation(named, compiler, frozenset(), False))
         elif roots:
-            self.compilations.append(Compilation(node, compiler, self._reached(roots), True))
+            self.compilations.append(Compilation(named, compiler, self._reached(roots), True))
 
     def _given(self, node: cst.BaseExpression, deep: int = 4) -> _Nodes | None:
         """Return the functions that are compiled of an argument; None where the file does not say."""

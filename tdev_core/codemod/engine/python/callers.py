@@ -596,9 +596,13 @@ class _Tree:
         ]
         if len(signatures) != 1 or not signatures[0].has(parameter) or classes[0][1].decorator_list:
             return False
+        if any(_calls_itself(node) for _, node in classes):
+            return False
         kept: set[str] = set()
         for statement, node in self._uses_of(name[:-2]):
-            if _asks_about(statement, node) and not _is_forward(statement, node):
+            if _asks_about(statement, node):
+                if _is_forward(statement, node) or _is_asked_for(statement, node):
+                    return False
                 continue
             attribute = _kept_in(statement, node)
             if not attribute:
@@ -607,17 +611,13 @@ class _Tree:
         calls: list[_Use] = []
         for attribute in sorted(kept):
             for statement, node in self._uses_of(attribute):
+                if isinstance(node, ast.Constant):
+                    return False  # `self.get_submodule("rotary")`
                 if not isinstance(node, ast.Attribute):
                     continue  # of a variable of that name, or of a keyword
-                parent = next(statement.tree.ancestors(node), None)
                 if _call_of(statement, node) is not None:
                     calls.append((statement, node))
-                elif _is_forward(statement, node) or not (
-                    isinstance(node.ctx, ast.Store)
-                    or isinstance(parent, (ast.Attribute, ast.Compare, ast.BoolOp))
-                    or isinstance(parent, ast.Call)
-                    and last_name(parent.func) in ("exists", "isinstance", "hasattr")
-                ):
+                elif not _only_looks(statement, node):
                     return False
         return bool(calls) and self._all_give(calls, signatures, name, parameter)
 
@@ -1088,6 +1088,36 @@ def _is_forward(statement: _Statement, node: ast.AST) -> bool:
     """Tell whether a module's ``forward`` is named, which may be called by that."""
     parent = next(statement.tree.ancestors(node), None)
     return isinstance(parent, ast.Attribute) and parent.attr == "forward"
+
+
+def _is_asked_for(statement: _Statement, node: ast.AST) -> bool:
+    """Tell whether something is asked whether it is of a class, and then may be called as one: ``isinstance(m, Rotary)``."""
+    call = next(statement.tree.ancestors(node), None)
+    return isinstance(call, ast.Call) and last_name(call.func) == "isinstance"
+
+
+def _calls_itself(owner: ast.ClassDef) -> bool:
+    """Tell whether a module's own methods call it: ``self(n, device)``, ``self.forward(n, device)``."""
+    return any(
+        isinstance(each, ast.Call) and ast.unparse(each.func) in ("self", "self.forward")
+        for each in ast.walk(owner)
+    )
+
+
+def _only_looks(statement: _Statement, node: ast.Attribute) -> bool:
+    """Tell whether a use of a module does not call it, and hands it on to nobody who might."""
+    parent, above, call, *_ = [*statement.tree.ancestors(node), None, None, None]
+    match parent:
+        case ast.Attribute(attr="forward"):
+            return False
+        case ast.Attribute():
+            # `self.rotary.eval()(n, device)`
+            made = isinstance(above, ast.Call) and above.func is parent
+            return not (made and isinstance(call, ast.Call) and call.func is above)
+        case ast.Call(func=func):
+            return last_name(func) in ("exists", "isinstance", "hasattr")
+        case _:
+            return isinstance(node.ctx, ast.Store) or isinstance(parent, (ast.Compare, ast.BoolOp))
 
 
 def _kept_in(statement: _Statement, node: ast.AST) -> str:

@@ -141,7 +141,7 @@ def _of_tensors(node: ast.expr) -> bool:
     return TENSOR_WORD.search(last) is not None
 
 
-_PRETRAINED = re.compile(r"(?:\w+\.)*[A-Z]\w*\.from_pretrained\(")
+_HAS_MODELS = re.compile(r"(?:transformers|diffusers|peft|optimum|sentence_transformers)\.")
 
 # A class's parameters, a module's, a fixture by another name: what pytest gives a test then is not followed.
 _LISTS_ELSEWHERE = re.compile(
@@ -278,12 +278,27 @@ class Devices(Tensors):
         return self._known.told(f"*{last}.{attr}")
 
     def _is_pretrained(self, text: str) -> bool:
-        """Tell whether all that the file makes an object of are transformers' models: ``self.llm = AutoModel.from_pretrained(…)``."""
-        if "from_pretrained" not in self._source:
-            return False
-        given = re.findall(rf"(?<![\w.]){re.escape(text)}[ \t]*=(?!=)\s*([^\n]*)", self._source)
-        made = [each for each in given if not each.startswith(f"{text}.")]
-        return bool(made) and all(_PRETRAINED.match(each) for each in made)
+        """Tell whether all that the file makes an object of are other libraries' models: ``self.llm = AutoModel.from_pretrained(…)``."""
+        given = self._loaded.get(text, [])
+        made = [each for each in given if not ast.unparse(each).startswith(f"{text}.")]
+        return bool(made) and all(
+            isinstance(each, ast.Call)
+            and isinstance(each.func, ast.Attribute)
+            and each.func.attr == "from_pretrained"
+            and _HAS_MODELS.match(self._name(each.func)) is not None
+            for each in made
+        )
+
+    @cached_property
+    def _loaded(self) -> dict[str, list[ast.expr]]:
+        """What is given to each variable and attribute of a file that loads such models."""
+        found: dict[str, list[ast.expr]] = {}
+        if "from_pretrained" in self._source:
+            for each in self._tree.statements:
+                if isinstance(each, ast.Assign):
+                    for target in each.targets:
+                        found.setdefault(ast.unparse(target), []).append(each.value)
+        return found
 
     def _is_module(self, node: ast.Name) -> bool:
         """Tell whether a name is that of an imported module: nothing else binds it where it is read."""

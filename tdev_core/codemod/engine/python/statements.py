@@ -71,7 +71,7 @@ _SCOPES = frozenset((*FUNCTIONS, ast.ClassDef, *COMPREHENSIONS))
 
 
 def add_children(node: ast.AST, found: list[ast.AST]) -> None:
-    """Add what stands right below a node, but for what a name is there for: to be read, or bound."""
+    """Add what stands right below a node, all but the ``ctx`` of a name."""
     for name in node._fields:
         value = getattr(node, name, None)
         if isinstance(value, list):

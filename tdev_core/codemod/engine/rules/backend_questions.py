@@ -18,6 +18,7 @@ from tdev_core.codemod.engine.rules.arms import (
 from tdev_core.codemod.engine.rules.device_arms import gives_devices
 from tdev_core.codemod.engine.rules.guards import KERNEL_NAME
 from tdev_core.codemod.engine.rules.kept_questions import LEFT
+from tdev_core.codemod.engine.rules.saved_states import is_of_saved_states
 from tdev_core.codemod.engine.survey import uses
 
 AVAILABILITY = ("torch.cuda.is_available", "torch.cuda.device_count")
@@ -46,6 +47,8 @@ def chooses_between_backends(file: File, found: list[Reference]) -> dict[cst.CST
         if enclosing_function(file, f.node) in homes:
             why = f"{f.name} stands in a function that chooses between backends; {LEFT}"
             stay.setdefault(f.node, why)
+        elif is_of_saved_states(file, f):
+            pass  # which are told of for themselves
         elif f.node not in stay and (answers := _is_the_question(file, f.node)) is not None:
             stay[f.node] = f"{answers}; {LEFT}"
     return stay
@@ -67,15 +70,12 @@ def _chooses_a_class(file: File, node: cst.CSTNode) -> bool:
 def _is_kept_beside_others(file: File, node: cst.CSTNode) -> bool:
     """Tell whether an answer is kept in a row with that for another accelerator: ``with_xpu = torch.xpu.is_available()``."""
     kept = file.tree.parents[file.tree.parents[node]]
-    line = file.tree.parents.get(kept)
-    if not isinstance(kept, cst.Assign) or line is None:
+    if not isinstance(kept, cst.Assign):
         return False
-    body = getattr(file.tree.parents[line], "body", None)
-    if not isinstance(body, (list, tuple)):
-        return False
-    at = list(body).index(line)
-    row = [body[i] for i in (at - 1, at + 1) if 0 <= i < len(body)]
-    return any(_KEEPS_ANOTHER.match(file.tree.text(each)) is not None for each in row)
+    # By its lines: what asks for another accelerator alone need not be in the tree.
+    row = file.tree.position(file.tree.span(kept)[0])[0]
+    near = [each for each in (row - 1, row + 1) if 1 <= each <= file.tree.line_count]
+    return any(_KEEPS_ANOTHER.match(file.tree.line_text(each)) is not None for each in near)
 
 
 _KEEPS_ANOTHER = re.compile(

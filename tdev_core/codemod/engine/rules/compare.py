@@ -34,6 +34,7 @@ from tdev_core.codemod.engine.rules.speaks_of_others import (
     asks_about_others,
     leaves_out_others,
     measured_for_others,
+    moves_there,
     said_of_others,
     takes_the_type_of_others,
 )
@@ -254,7 +255,7 @@ def _wrap(
     if not met and (guards_cuda_only(file, node) or has_kernels(file)):
         file.find(COMPARISON, node, _OF_CUDA)
         return
-    if leaves_out_others(file, node):
+    if leaves_out_others(file, node) and (demanded is None or not moves_there(file, node)):
         file.find(ARMS, node, LEAVES_OUT)
         return
     if left_to_script(file, node, "a question about a device"):

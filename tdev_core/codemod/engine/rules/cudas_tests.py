@@ -9,23 +9,35 @@ import libcst as cst
 from tdev_core.codemod.engine.file import File
 
 # `self.assertEqual(p.device.type, "cuda")`, which no rule has a spelling for.
-_ASSERTS = re.compile(
+_OF_CUDA = re.compile(
     r"\bassert\w+\((?:[^()\"']|\([^()]*\))*[\"']cuda(?::\d+)?[\"']|(?i:(?<![a-z])flash(?![a-z]))"
 )
+_PROSE = re.compile(r"#[^\n]*|\"{3}.*?\"{3}|'{3}.*?'{3}", re.DOTALL)
 _TEST = re.compile(r"\bdef[ \t]+test")
+_SKIPS = re.compile(r"(?:\w+\.)*skip(?:if|unless)\(", re.IGNORECASE)
 
 
 def skips_a_test_of_cudas(file: File, question: cst.CSTNode) -> bool:
-    """Tell whether a question decides if tests are run, or are there at all, that hold on CUDA alone."""
-    below = question
+    """Tell whether a question skips a test where CUDA is not, or whether tests are there at all, that hold on CUDA alone."""
+    below, denied = question, False
     for parent in file.tree.ancestors(question):
-        if isinstance(parent, cst.Decorator):
-            tests = file.tree.source[slice(*file.tree.span(file.tree.parents[parent]))]
-            return _ASSERTS.search(tests) is not None
-        if isinstance(parent, cst.If) and below is parent.test:
+        if isinstance(parent, cst.UnaryOperation):
+            denied = True
+        elif isinstance(parent, cst.Decorator):
+            test = file.tree.parents[parent]
+            skips = _SKIPS.match(text := file.tree.text(parent.decorator))
+            where_not = denied or "unless" in text.partition("(")[0].lower()
+            named = isinstance(test, cst.FunctionDef) and test.name.value.startswith("test")
+            return bool(skips) and where_not and named and _is_of_cuda(file, test)
+        elif isinstance(parent, cst.If) and below is parent.test:
             tests = file.tree.source[slice(*file.tree.span(parent.body))]
-            return _TEST.search(tests) is not None and _ASSERTS.search(tests) is not None
-        if isinstance(parent, (cst.BaseSmallStatement, cst.BaseSuite)):
+            return _TEST.search(tests) is not None and _is_of_cuda(file, parent.body)
+        elif isinstance(parent, (cst.BaseSmallStatement, cst.BaseSuite)):
             return False
         below = parent
     return False
+
+
+def _is_of_cuda(file: File, node: cst.CSTNode) -> bool:
+    text = file.tree.source[slice(*file.tree.span(node))]
+    return _OF_CUDA.search(_PROSE.sub("", text)) is not None

@@ -224,7 +224,7 @@ def _is_of_no_other(file: File, node: cst.CSTNode, call: Call) -> bool:
             return True
     if home is None or call.argument("map_location", 1) is not None:
         return False
-    if _was_saved_by_the_test(file, node):
+    if source is not None and _was_saved_by_the_test(file, node, file.tree.text(source)):
         return True
     if not isinstance(source, cst.Name):
         return False
@@ -236,11 +236,21 @@ def _is_of_no_other(file: File, node: cst.CSTNode, call: Call) -> bool:
 
 
 # `trainer.save(path)`, `torch.save(x, path)`, `ModelCheckpoint(path)`.
-_SAVES = re.compile(r"\b(?!load|read|get)\w*(?:[sS]ave|[cC]heckpoint|export|dump)\w*\(")
+_SAVES = re.compile(
+    r"(?:^|[^\w.])(?:\w+\.)*(?:save(?:_\w+)?|\w*Checkpoint)\((?:[^()]|\([^()]*\))*\)"
+)
+_PROSE = re.compile(r"#[^\n]*|\"{3}.*?\"{3}|'{3}.*?'{3}", re.DOTALL)
+_WORDS = re.compile(r"[A-Za-z]{3,}")
+_OF_EACH = frozenset(
+    "torch load save join path str self tests test model models weights_only True False".split()
+)
 
 
-def _was_saved_by_the_test(file: File, node: cst.CSTNode) -> bool:
-    """Tell whether a test has had something saved before it loads: no other machine has written that."""
+def _was_saved_by_the_test(file: File, node: cst.CSTNode, source: str) -> bool:
+    """Tell whether a test has had saved what it loads: no other machine has written that.
+
+    By a word that what is loaded has in common with what was saved, or with the variable that keeps who saves it.
+    """
     tests = [
         parent
         for parent in file.tree.ancestors(node)
@@ -249,7 +259,21 @@ def _was_saved_by_the_test(file: File, node: cst.CSTNode) -> bool:
     if not tests:
         return False
     before = file.tree.source[file.tree.span(tests[-1].body)[0] : file.tree.span(node)[0]]
-    return _SAVES.search(before) is not None
+    before = _PROSE.sub("", before)
+    saved = [
+        before[before.rfind("\n", 0, found.start()) + 1 : found.end()]
+        for found in _SAVES.finditer(before)
+    ]
+    if not saved:
+        return False
+    words = set(_WORDS.findall(source))
+    for name in set(re.findall(r"\b[A-Za-z_]\w*", source)):
+        # `best = "_".join([checkpoint.filepath, …])`
+        for given in re.findall(
+            rf"(?<![\w.]){name}[ \t]*=(?!=)((?:[^\n]*[(\[,]\n)*[^\n]*)", before
+        ):
+            words.update(_WORDS.findall(given))
+    return not (words - _OF_EACH).isdisjoint(_WORDS.findall(" ".join(saved)))
 
 
 def _of_no_device(call: Call) -> bool:

@@ -32,7 +32,7 @@ from tdev_core.codemod.engine.vocabulary import NOTE
 _GPU_PACKAGES = r"\b(?:onnxruntime|paddlepaddle|tensorflow|faiss|mxnet)[-_]gpu\b"
 _NVIDIA = r"\bnvidia[-_]smi\b|\bnvcc\b|(?i:nvlink)|\bnvml[A-Z]"
 # A package's name, alone or in that of a flag (`_TRITON_AVAILABLE`).
-_PACKAGE = rf"(?i:(?<![a-z])(?:{GUARDED}|bnb|q_?galore)(?![a-z])|(?<![a-z])fused_?(?:adam|lamb|layer_?norm|rms_?norm)\w*|replace_with_kernel_inject)"
+_PACKAGE = rf"(?i:(?<![a-z])(?:{GUARDED})(?![a-z])|(?-i:\bHAS_(?:BNB|Q_GALORE)\b)|(?<![a-z])fused_?(?:adam|lamb|layer_?norm|rms_?norm)\w*|replace_with_kernel_inject)"
 _CUDA_ONLY = re.compile(
     rf"{_PACKAGE}|(?i:(?<![a-z])flash(?![a-z]))"
     # which torch has without its gradient on MPS
@@ -117,7 +117,7 @@ def availability_guards(file: File, node: cst.CSTNode) -> str | None:
         return "what is decided by the build or the architecture"
     if guards_cuda_only(file, node, _GRAPHS):
         return "CUDA graphs"
-    if guards_cuda_only(file, node, _PROFILED):
+    if guards_cuda_only(file, node, _PROFILED) and not _moves_besides(file, node):
         return "what CUDA's own profiler sees"
     if _asks_for_what_was_saved(file, node):
         return "whether a device that was saved is here"
@@ -168,6 +168,15 @@ def why_the_choice_stays(file: File, node: cst.CSTNode) -> str | None:
     return None
 
 
+_MOVED = re.compile(r"\.cuda\(|[\"']cuda(?::\d+)?[\"']|\bdevice\b")
+
+
+def _moves_besides(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether the function around a question chooses a device as well: by a column of a table nothing is placed."""
+    home = enclosing_function(file, node)
+    return home is None or _MOVED.search(file.tree.text(home)) is not None
+
+
 _TF32 = re.compile(r"(?i)tf32")
 # What a choice gives, and what a program sets or moves in double precision, whatever it chooses.
 _CHOSEN = re.compile(r"[\"']cuda(?::\d+)?[\"']\s*\)?\s*if\b")
@@ -202,15 +211,11 @@ _WITH_GRAPHS = re.compile(r"^[ \t]*(?:import|from)[ \t]+dgl\b|\b\w*_dgl_\w+\(", 
 
 
 def _chooses_for_graphs(file: File, node: cst.CSTNode) -> bool:
-    """Tell whether a device is chosen in a file that makes graphs of DGL's."""
-    if file.options.style == "accelerator" or file.in_code(_WITH_GRAPHS, "dgl") is None:
-        return False  # that target has a reason of its own
-    chosen = next((p for p in file.tree.ancestors(node) if isinstance(p, cst.If)), None)
-    text = file.tree.text(file.tree.statement(node) if chosen is None else chosen)
-    return _A_DEVICE.search(text) is not None
+    """Tell whether a question is asked in a file that makes graphs of DGL's: all of its devices are chosen alike."""
+    # That target has a reason of its own.
+    return file.options.style != "accelerator" and file.in_code(_WITH_GRAPHS, "dgl") is not None
 
 
-_A_DEVICE = re.compile(r"[\"']cuda(?::\d+)?[\"']")
 _NEAR = 3
 """The lines around a choice in which the dtype that goes with it is named."""
 

@@ -299,7 +299,8 @@ _IS_CODE = re.compile(
 
 # What finds a variable by its name, or gives it to others.
 _LOOKS_UP = re.compile(
-    r"\b(?:globals|locals|vars|getattr|eval|exec)\(|\b__(?:all|dict|getattr)__\b"
+    r"\b(?:globals|locals|vars|[gs]etattr|delattr|attrgetter|eval|exec)\(|\b__(?:all|dict|getattr|name)__\b"
+    r"|\bpatch\b|\bsys\.modules\b|\bf_globals\b|(?::|->)\s*[\"']torch[\"']"
 )
 
 

@@ -6,7 +6,7 @@ import re
 
 import libcst as cst
 
-from tdev_core.codemod.engine.analysis.nodes import string_value
+from tdev_core.codemod.engine.analysis.nodes import descendants, string_value
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.arms import decides_beside_other_arms, enclosing_function
 from tdev_core.codemod.engine.rules.demands import demand
@@ -14,7 +14,7 @@ from tdev_core.codemod.engine.rules.early_exits import after_early_exit
 from tdev_core.codemod.engine.rules.guards import guards_cuda_only, guards_full_autocast
 from tdev_core.codemod.engine.rules.left_to_cuda import leave_the_rest
 from tdev_core.codemod.engine.rules.operands import asks_for_device
-from tdev_core.codemod.engine.rules.requests import chooses_by_word, is_a_request
+from tdev_core.codemod.engine.rules.requests import is_a_request
 from tdev_core.codemod.engine.rules.speaks_of_others import is_listed, leaves_out_others
 from tdev_core.codemod.engine.rules.tensors import is_tensor
 
@@ -26,9 +26,9 @@ def kept_arms(file: File) -> None:
         if no is None or file.kept(node):
             continue
         if isinstance(node, cst.Call):
-            # Of a word that is taken apart, any device may come of it.
+            # Of a device's type: a word that starts so may have been asked for whatever is used.
             assert isinstance(node.func, cst.Attribute)
-            if leaves_out_others(file, node) and not chooses_by_word(file, node, node.func.value):
+            if _is_type(node.func.value) and leaves_out_others(file, node):
                 _leave(file, node, no)
             continue
         if isinstance(node, cst.Comparison) and is_a_request(file, node, node.left):
@@ -171,22 +171,34 @@ def _leave_arm(file: File, choice: cst.If | cst.IfExp, no: bool) -> None:
 
 
 def _leave_opened_by(file: File, kept_in: cst.Assign, name: str) -> None:
-    """Leave what the variable opens that keeps the answer, or one that needs it: ``if use_cp:``, ``if use_cp and big:``."""
+    """Leave what the variable opens that keeps the answer, or one that needs it: ``if use_cp:``, ``if use_cp and big:``.
+
+    A variable that is bound again may open something else.
+    """
     home = enclosing_function(file, kept_in)
     if home is None:
         return
+    opened: dict[str, list[cst.If | cst.IfExp]] = {}
+    needing: dict[str, list[str]] = {}
+    bound: list[str] = []
+    for node in descendants(home.body):
+        if isinstance(node, cst.Assign):
+            target = file.tree.text(node.targets[0].target)
+            bound.append(target)
+            if found := _FIRST_OF_ALL.match(file.tree.text(node.value)):
+                needing.setdefault(found[1], []).append(target)
+        elif isinstance(node, (cst.If, cst.IfExp)):
+            if found := _FIRST_OF_ALL.match(file.tree.text(node.test)):
+                opened.setdefault(found[1], []).append(node)
     names = [name]
     for each in names:
-        opens = re.compile(rf"{each}(?:\s+and\s|\Z)")
-        for node in file.tree.of(cst.If, cst.IfExp, cst.Assign):
-            if enclosing_function(file, node) is not home:
-                continue
-            if isinstance(node, cst.Assign):
-                # `use_several = use_cuda and several`
-                target = node.targets[0].target
-                if isinstance(target, cst.Name) and opens.match(file.tree.text(node.value)):
-                    if target.value not in names:
-                        names.append(target.value)
-            elif isinstance(node, (cst.If, cst.IfExp)) and opens.match(file.tree.text(node.test)):
-                file.untouched.append(file.tree.span(node.test))
-                _leave_arm(file, node, no=False)
+        if bound.count(each) != 1:
+            continue
+        names += [given for given in needing.get(each, ()) if given not in names]
+        for choice in opened.get(each, ()):
+            file.untouched.append(file.tree.span(choice.test))
+            _leave_arm(file, choice, no=False)
+
+
+# `use_several = use_cuda and several`
+_FIRST_OF_ALL = re.compile(r"(\w+)(?:\s+and\s|\Z)")

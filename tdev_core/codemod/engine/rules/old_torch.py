@@ -16,9 +16,16 @@ from tdev_core.release import OLDEST
 
 # Torch's own version compares as versions do; as plain text, 2.13 comes before 2.4.
 _PARSED = r"(?:[\w.]*(?:parse|parse_version|Version|digit_version)\(\s*{}(?:\.split\([^()]*\)\[0\]|\.base_version)?\s*\)|{})(?:\.release)?"
-_INSTALLED = _PARSED.format(*[r"(?:torch\.__version__|TORCH_VERSION|torch_version)"] * 2)
-_OTHER = _PARSED.format(*[r"[\"']\d+\.\d+[\w.+]*[\"']"] * 2)
-_ASKS = re.compile(rf"{_INSTALLED}\s*([<>]=?)\s*({_OTHER})")
+_INSTALLED = _PARSED.format(*[r"torch\.__version__"] * 2)
+# What a program keeps it in, which may be text: it is parsed, or compared with what is.
+_KEPT = r"(?:TORCH_VERSION|torch_version)"
+_VERSION = r"[\"']\d+\.\d+[\w.+]*[\"']"
+_OTHER = _PARSED.format(*[_VERSION] * 2)
+_PARSED_ALONE = _PARSED.partition("|{}")[0].removeprefix("(?:")
+_ASKS = re.compile(
+    rf"(?:{_INSTALLED}|{_PARSED_ALONE.format(_KEPT)})\s*([<>]=?)\s*({_OTHER})"
+    rf"|{_KEPT}\s*([<>]=?)\s*({_PARSED_ALONE.format(_VERSION)})"
+)
 _NUMBERS = re.compile(r"(\d+)\.(\d+)")
 # What a program keeps the answer in: `is_torch_greater_or_equal_than_1_13`, `TORCH_2_4`.
 _FLAG = re.compile(
@@ -33,7 +40,7 @@ _WITH = re.compile(r"(not\s+)?(?:\w+\.)*WITH_PT(\d)(\d+)")
 def arms_of_old_torch(file: File) -> None:
     """Leave what such a question opens on a torch that is too old for tdev."""
     for choice in file.tree.of(cst.If, cst.IfExp):
-        newer = _is_newer_in_all(choice.test, file)
+        newer = _is_newer_of_all(file, choice.test)
         arm = choice.orelse if newer else choice.body
         if newer is None or arm is None:
             continue
@@ -83,13 +90,13 @@ _IS = re.compile(
 )
 
 
-def _is_newer_in_all(test: cst.BaseExpression, file: File) -> bool | None:
+def _is_newer_of_all(file: File, test: cst.BaseExpression) -> bool | None:
     """Answer for a question about torch's version, its opposite, and what is asked for besides."""
     if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
-        newer = _is_newer_in_all(test.expression, file)
+        newer = _is_newer_of_all(file, test.expression)
         return None if newer is None else not newer
     if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And):
-        sides = [_is_newer_in_all(side, file) for side in (test.left, test.right)]
+        sides = [_is_newer_of_all(file, side) for side in (test.left, test.right)]
         return False if False in sides else None
     return _is_newer(file.tree.text(test))
 
@@ -104,8 +111,9 @@ def _is_newer(test: str) -> bool | None:
     found = _ASKS.fullmatch(test) or _IS.fullmatch(test)
     if found is None:
         return None
-    numbers = _NUMBERS.search(found[2])
+    operator, other = (each for each in found.groups() if each is not None)
+    numbers = _NUMBERS.search(other)
     assert numbers is not None
     if (int(numbers[1]), int(numbers[2])) >= OLDEST:
         return None
-    return found[1] in (">", ">=")
+    return operator in (">", ">=")

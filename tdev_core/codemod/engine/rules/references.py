@@ -108,13 +108,13 @@ def _is_in_an_annotation(file: File, node: cst.CSTNode) -> bool:
 
 
 # `config = self.cuda_config if q.is_cuda else self.cpu_config`: the latter is right for any other device.
-_FOR_CUDA = re.compile(r"\bcuda_(?:config|backends)\b[ \t]+if\b")
+_CHOSEN = re.compile(r"\bcuda_(?:config|backends)\b[ \t]+if\b")
 
 
 def _is_chosen_for_cuda(file: File, node: cst.CSTNode) -> bool:
     """Tell whether a function chooses which kernels of attention CUDA has, and which all others."""
     home = enclosing_function(file, node)
-    return home is not None and _FOR_CUDA.search(file.tree.text(home)) is not None
+    return home is not None and _CHOSEN.search(file.tree.text(home)) is not None
 
 
 def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:

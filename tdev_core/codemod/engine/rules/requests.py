@@ -106,9 +106,7 @@ def _beside(
 
 
 _OF_THE_TYPE = r"(?<![\w.])([\w.]+)\.type\s*==\s*[\"']cuda[\"']"
-_NOT_THERE = (
-    r"not\s+(?:(?:\w+\.)*cuda\.is_available\(\)|(?:with|has)_cuda\b|\w*cuda_(?:is_)?available\b)"
-)
+_NOT_THERE = r"not\s+(?:\w+\.)*cuda\.is_available\(\)"
 _REQUESTED = re.compile(rf"{_OF_THE_TYPE}\s+and\s+{_NOT_THERE}|{_NOT_THERE}\s+and\s+{_OF_THE_TYPE}")
 
 
@@ -163,8 +161,10 @@ def handed_out(file: File, question: cst.CSTNode) -> list[Span] | None:
     asked = tree.at(file.tree.span(question)) if tree is not None else None
     if tree is None or asked is None or file.options.style != "explicit":
         return None
-    function = next((p for p in tree.ancestors(asked) if isinstance(p, ast.FunctionDef)), None)
+    homes = (ast.FunctionDef, ast.AsyncFunctionDef)
+    function = next((p for p in tree.ancestors(asked) if isinstance(p, homes)), None)
     returned: list[Span] = []
+    real = False
     for node in ast.walk(function) if function is not None else ():
         if (
             not isinstance(node, ast.Name)
@@ -172,24 +172,32 @@ def handed_out(file: File, question: cst.CSTNode) -> list[Span] | None:
             or isinstance(node.ctx, ast.Store)
         ):
             continue
-        match next(tree.ancestors(node), None):
+        around = list(tree.ancestors(node))
+        match around[0]:
             case ast.Return():
                 returned.append(tree.span(node))
-            case ast.Attribute(attr="type" | "index") | ast.FormattedValue():
-                pass
-            case ast.Compare(comparators=[ast.Constant()]):
+            case ast.Attribute(attr="type" | "index"):
+                if not isinstance(around[1], (ast.Compare, ast.FormattedValue)):
+                    return None
+            case ast.FormattedValue() | ast.Compare(comparators=[ast.Constant()]):
                 pass
             case ast.Call(func=called) if _ASKS_OR_TELLS.search(ast.unparse(called)):
                 pass
+            case ast.Call(func=ast.Name(id="device") | ast.Attribute(attr="device")):
+                # `return tdev.device(device)`, of an earlier run; `device = torch.device(device)`
+                kept = around[1]
+                real = real or isinstance(kept, ast.Return)
+                if isinstance(kept, ast.Assign) and ast.unparse(kept.targets[0]) == node.id:
+                    pass
+                elif not isinstance(kept, ast.Return):
+                    return None
             case _:
                 return None
-    return returned
+    return returned if returned or real else None
 
 
-# `isinstance(device, str)`, `torch.device(device)`, `logger.warning("…", device)`.
-_ASKS_OR_TELLS = re.compile(
-    r"(?:\A|\.)(?:isinstance|str|device|print|format|warn|warning|info|debug|error)\Z"
-)
+# `isinstance(device, str)`, `logger.warning("…", device)`.
+_ASKS_OR_TELLS = re.compile(r"(?:\A|\.)(?:isinstance|print|format|warn|warning|info|debug|error)\Z")
 
 
 def _in_the_arm_of(file: File, question: cst.CSTNode) -> bool:

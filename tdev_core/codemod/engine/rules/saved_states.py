@@ -39,6 +39,8 @@ def _keeps_states(code: str) -> bool:
         return False
     if "def __exit__(" in code and _SAVED.search(code) is None:
         return False  # kept for as long as a context lasts, and put back
+    if _ASKS.search(code) is None and "rng_state_all" not in code:
+        return False  # of one device it fails where there is none
     if _UNDER_CUDA.search(code) is not None:
         return True
     if any("cuda" in key and ("rng" in key or "random" in key) for key in _STRING.findall(code)):
@@ -73,8 +75,25 @@ def _opens_them_by_name(file: File, found: Reference) -> bool:
     """Tell whether the answer is kept in a constant that opens nothing but such states: ``USE_CUDA = is_available()``."""
     kept = file.tree.parents[file.tree.parents[found.node]]
     target = kept.targets[0].target if isinstance(kept, cst.Assign) else None
-    if not isinstance(target, cst.Name):
-        return False
-    opened = re.findall(rf"\bif[ \t]+{target.value}\b[^\n]*:[ \t]*((?:\n[^\n]+){{1,3}})", file.code)
-    uses = len(re.findall(rf"(?<![\w.]){target.value}\b(?![ \t]*=(?!=))", file.code))
-    return 0 < uses == len(opened) and all(_STATES.search(arm) for arm in opened)
+    return isinstance(target, cst.Name) and target.value in _openers(file.code)
+
+
+_OPENED = re.compile(r"(?m)^([ \t]*)if[ \t]+(\w+)[ \t]*:[ \t]*\n((?:\1[ \t]+[^\n]*\n?)+)")
+
+
+@lru_cache(maxsize=4)
+def _openers(code: str) -> frozenset[str]:
+    """Return the variables of a text that are asked for such states, and for nothing else."""
+    arms: dict[str, list[str]] = {}
+    for _, name, arm in _OPENED.findall(code):
+        arms.setdefault(name, []).append(arm)
+    only = {
+        name
+        for name, several in arms.items()
+        if all(_STATES.search(line) for arm in several for line in arm.strip().splitlines())
+    }
+    return frozenset(
+        name
+        for name in only
+        if len(re.findall(rf"(?<![\w.]){name}\b(?![ \t]*=(?!=))", code)) == len(arms[name])
+    )

@@ -173,6 +173,18 @@ def leaves_out_others(file: File, node: cst.CSTNode) -> bool:
     return True
 
 
+_MOVES = re.compile(r"\.cuda\(|[\"']cuda\b")
+
+
+def moves_there(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether the function around a demand has taken something to CUDA before it asks: that is where it is then."""
+    home = enclosing_function(file, node)
+    if home is None:
+        return True
+    before = file.tree.source[file.tree.span(home.body)[0] : file.tree.span(node)[0]]
+    return _MOVES.search(before) is not None
+
+
 _NO_CPU = re.compile(r"\.type\s*!=\s*[\"']cpu[\"']")
 
 

@@ -92,10 +92,12 @@ def only_chooses_a_word(file: File, asked: cst.CSTNode) -> bool:
         return False
     if isinstance(choice.orelse, cst.If):
         return False
-    if _GIVES_AN_ACCELERATOR.search(file.tree.text(choice.body)) is not None:
-        return True
     bodies = [choice.body, *([choice.orelse.body] if isinstance(choice.orelse, cst.Else) else [])]
     lines = [line for body in bodies for line in file.tree.text(body).strip().splitlines()]
+    if _GIVES_AN_ACCELERATOR.search("\n".join(lines)) and all(
+        _GIVES_A_SETTING.fullmatch(line.strip()) for line in lines
+    ):
+        return True
     sets = [_SETS.fullmatch(line.strip()) for line in lines]
     if not all(sets):
         return False
@@ -112,7 +114,10 @@ def only_chooses_a_word(file: File, asked: cst.CSTNode) -> bool:
 
 
 # Lightning's own word, which is `"cuda"` there: `cfg.accelerator = "cuda"`.
-_GIVES_AN_ACCELERATOR = re.compile(r"(?m)^\s*(?:\w+\.)*accelerator[ \t]*=[ \t]*[\"']\w+[\"']")
+_GIVES_AN_ACCELERATOR = re.compile(r"(?m)^\s*(?:\w+\.)+accelerator[ \t]*=[ \t]*[\"']\w+[\"']")
+_GIVES_A_SETTING = re.compile(
+    r"(?:(?:\w+\.)+accelerator[ \t]*=[ \t]*[\"']\w+[\"']|(?:\w+\.)+(?!\w*device\b)\w+[ \t]*=[ \t]*(?:None|-?\d+))"
+)
 _BESIDE_IT = frozenset({"accelerator", "devices", "gpus", "num_nodes", "precision", "strategy"})
 
 
@@ -124,7 +129,13 @@ def _is_beside_an_accelerator(file: File, choice: cst.IfExp) -> bool:
         return False
     keywords = {arg.keyword.value for arg in call.args if arg.keyword is not None}
     name = argument.keyword.value if argument.keyword is not None else ""
-    return name in _BESIDE_IT and "accelerator" in keywords - {name}
+    chosen = file.tree.text(choice.body) + file.tree.text(choice.orelse)
+    return (
+        name in _BESIDE_IT
+        and "accelerator" in keywords - {name}
+        and "cuda" not in chosen
+        and "device(" not in chosen
+    )
 
 
 _LITERAL = re.compile(r"None|-?\d+|[\"'](?!cuda)\w*[\"']")

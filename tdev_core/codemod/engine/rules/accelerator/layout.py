@@ -398,11 +398,23 @@ class _Layout:
                 if around != inside or then[1].rstrip().endswith(",") or "#" in "".join(then):
                     continue
                 after = _joined(*then)
-                if len(after) <= self.limit < len(_joined(*now)):
+                fits = len(after) <= self.limit < len(_joined(*now))
+                if fits and self._ends_of_texts.isdisjoint((first, first + 1)):
                     self.changes = [c for c in self.changes if c not in inside]
                     self.changes.append(Change(low, high, after, inside[0].rule))
                     self.changes.sort(key=_begins)
                     break
+
+    @cached_property
+    def _ends_of_texts(self) -> frozenset[int]:
+        """The rows whose end a string may hold, which is no layout."""
+        python = self.file.python
+        return frozenset(
+            row
+            for node in (python.everything if python is not None else ())
+            if isinstance(node, (ast.Constant, ast.JoinedStr))
+            for row in range(node.lineno, node.end_lineno or node.lineno)
+        )
 
     def wrap(self, *, comments: bool = False) -> None:
         """Break the lines that are too long, where that can be done; ``comments`` at their ends go above."""

@@ -2,11 +2,15 @@ import torch
 
 
 def states():
-    return {"cpu": torch.get_rng_state(), "cuda": torch.cuda.get_rng_state()}
+    found = {"cpu": torch.get_rng_state()}
+    if torch.cuda.is_available():
+        found["cuda"] = torch.cuda.get_rng_state()
+    return found
 
 
 def restore(state):
-    torch.cuda.set_rng_state(state["cuda"])
+    if torch.cuda.is_available():
+        torch.cuda.set_rng_state(state["cuda"])
 
 
 def free():

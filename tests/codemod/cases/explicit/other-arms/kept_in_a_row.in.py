@@ -6,10 +6,7 @@ def prefetch(device):
     with_xpu = torch.xpu.is_available()
     if device is None:
         device = "cuda" if with_cuda else "cpu"
-    found = torch.device(device)
-    if (found.type == "cuda" and not with_cuda) or (found.type == "xpu" and not with_xpu):
-        found = torch.device("cpu")
-    return found
+    return device
 
 
 def free():

@@ -2,8 +2,8 @@ import tdev
 import torch
 
 
-def setup(device: str, several):
-    use_cuda = device.startswith("cuda")
+def setup(device: torch.device, several):
+    use_cuda = device.type.startswith("cuda")
     use_several = use_cuda and several
     if use_several and torch.cuda.device_count() > 1:
         device = f"cuda:{torch.cuda.current_device()}"
