@@ -29,6 +29,8 @@ _UNDER_CUDA = re.compile(
 )
 
 
+# A question, and no demand at the start of a program: that is met.
+_CHOOSES = re.compile(rf"(?m)^(?![ \t]*assert\b)(?![^\n]*\bnot\b)[^\n]*{_ASKS.pattern}")
 _SAVED = re.compile(r"(?i)sav|checkpoint|ckpt|resume|state_dict")
 
 
@@ -39,7 +41,7 @@ def _keeps_states(code: str) -> bool:
         return False
     if "def __exit__(" in code and _SAVED.search(code) is None:
         return False  # kept for as long as a context lasts, and put back
-    if _ASKS.search(code) is None and "rng_state_all" not in code:
+    if _CHOOSES.search(code) is None and "rng_state_all" not in code:
         return False  # of one device it fails where there is none
     if _UNDER_CUDA.search(code) is not None:
         return True
