@@ -585,7 +585,7 @@ class _Tree:
     def _all_call(self, name: str, parameter: str) -> bool:
         """Tell whether everybody who calls the modules of a class gives them a real device: ``self.rotary(n, x.device)``.
 
-        Each such module has to be kept in an attribute, or in a variable, where it is made.
+        Each such module has to be kept in an attribute where it is made.
         """
         classes = [(s, node) for s, node in self._heads(name) if isinstance(node, ast.ClassDef)]
         signatures = [

@@ -160,27 +160,27 @@ def bound_by(part: ast.AST) -> Iterator[str]:
 
 # What `bound_by` has an answer for.
 BINDERS = frozenset(
-    (
-        *(
-            ast.Assign,
-            ast.Delete,
-            ast.AnnAssign,
-            ast.AugAssign,
-            ast.NamedExpr,
-            ast.For,
-            ast.AsyncFor,
-        ),
-        *(
-            ast.With,
-            ast.AsyncWith,
-            ast.Import,
-            ast.ImportFrom,
-            ast.FunctionDef,
-            ast.AsyncFunctionDef,
-        ),
-        *(ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchStar, ast.MatchMapping),
+    {
+        ast.Assign,
+        ast.Delete,
+        ast.AnnAssign,
+        ast.AugAssign,
+        ast.NamedExpr,
+        ast.For,
+        ast.AsyncFor,
+        ast.With,
+        ast.AsyncWith,
+        ast.Import,
+        ast.ImportFrom,
+        ast.FunctionDef,
+        ast.AsyncFunctionDef,
+        ast.ClassDef,
+        ast.ExceptHandler,
+        ast.MatchAs,
+        ast.MatchStar,
+        ast.MatchMapping,
         *COMPREHENSIONS,
-    )
+    }
 )
 
 

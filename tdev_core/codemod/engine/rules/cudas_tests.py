@@ -7,12 +7,12 @@ import re
 import libcst as cst
 
 from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.vocabulary import without_prose
 
 # `self.assertEqual(p.device.type, "cuda")`, which no rule has a spelling for.
 _OF_CUDA = re.compile(
     r"\bassert\w+\((?:[^()\"']|\([^()]*\))*[\"']cuda(?::\d+)?[\"']|(?i:(?<![a-z])flash(?![a-z]))"
 )
-_PROSE = re.compile(r"#[^\n]*|\"{3}.*?\"{3}|'{3}.*?'{3}", re.DOTALL)
 _TEST = re.compile(r"\bdef[ \t]+test")
 _SKIPS = re.compile(r"(?:\w+\.)*skip(?:if|unless)\(", re.IGNORECASE)
 
@@ -40,4 +40,4 @@ def skips_a_test_of_cudas(file: File, question: cst.CSTNode) -> bool:
 
 def _is_of_cuda(file: File, node: cst.CSTNode) -> bool:
     text = file.tree.source[slice(*file.tree.span(node))]
-    return _OF_CUDA.search(_PROSE.sub("", text)) is not None
+    return _OF_CUDA.search(without_prose(text)) is not None

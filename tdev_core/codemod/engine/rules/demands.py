@@ -51,10 +51,11 @@ DEMAND = rule(
     and the program's own words say more than what fails of it.
 
     A test that is skipped, and a function that returns another answer, choose: they ask
-    `tdev.cuda.is_available()`, which is false on the CPU. A test that hands CUDA's name to an assertion
-    (`assertEqual(x.device.type, "cuda")`), or tries flash attention, stays as it is with its skip. So does a test that a flag does not fit the machine
-    (`if use_cuda and not torch.cuda.is_available(): raise`, `if use_cuda: assert torch.cuda.is_available()`): without the flag the program runs on the CPU, and
-    the error says so. A demand for a number of CUDA's devices (`if torch.cuda.device_count() < n: raise`) stays.
+    `tdev.cuda.is_available()`, which is false on the CPU. So does a test that a flag does not fit the machine
+    (`if use_cuda and not torch.cuda.is_available(): raise`, `if use_cuda: assert torch.cuda.is_available()`): without the
+    flag the program runs on the CPU, and the error says so. A demand for a number of CUDA's devices
+    (`if torch.cuda.device_count() < n: raise`) stays. A test that hands CUDA's name to an assertion
+    (`assertEqual(x.device.type, "cuda")`), or tries flash attention, stays as it is with its skip.
 
     A count that something is divided by, or that says how many processes are started
     (`rank % torch.cuda.device_count()`, `mp.spawn(main, nprocs=torch.cuda.device_count())`), takes

@@ -31,6 +31,7 @@ from tdev_core.codemod.engine.rules.speaks_of_others import (
     leaves_out_others,
 )
 from tdev_core.codemod.engine.rules.torch_names import routed_prefix
+from tdev_core.codemod.engine.vocabulary import without_prose
 
 
 def device_call(file: File, found: Reference, call: Call | None) -> None:
@@ -239,7 +240,6 @@ def _is_of_no_other(file: File, node: cst.CSTNode, call: Call) -> bool:
 _SAVES = re.compile(
     r"(?:^|[^\w.])(?:\w+\.)*(?:save(?:_\w+)?|\w*Checkpoint)\((?:[^()]|\([^()]*\))*\)"
 )
-_PROSE = re.compile(r"#[^\n]*|\"{3}.*?\"{3}|'{3}.*?'{3}", re.DOTALL)
 _WORDS = re.compile(r"[A-Za-z]{3,}")
 _OF_EACH = frozenset(
     "torch load save join path str self tests test model models weights_only True False".split()
@@ -258,8 +258,8 @@ def _was_saved_by_the_test(file: File, node: cst.CSTNode, source: str) -> bool:
     ]
     if not tests:
         return False
-    before = file.tree.source[file.tree.span(tests[-1].body)[0] : file.tree.span(node)[0]]
-    before = _PROSE.sub("", before)
+    whole = file.tree.source[file.tree.span(tests[-1].body)[0] : file.tree.span(node)[0]]
+    before = without_prose(whole)
     saved = [
         before[before.rfind("\n", 0, found.start()) + 1 : found.end()]
         for found in _SAVES.finditer(before)
