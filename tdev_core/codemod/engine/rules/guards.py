@@ -32,7 +32,7 @@ from tdev_core.codemod.engine.vocabulary import NOTE
 _GPU_PACKAGES = r"\b(?:onnxruntime|paddlepaddle|tensorflow|faiss|mxnet)[-_]gpu\b"
 _NVIDIA = r"\bnvidia[-_]smi\b|\bnvcc\b|(?i:nvlink)|\bnvml[A-Z]"
 # A package's name, alone or in that of a flag (`_TRITON_AVAILABLE`).
-_PACKAGE = rf"(?i:(?<![a-z])(?:{GUARDED})(?![a-z])|(?-i:\bHAS_(?:BNB|Q_GALORE)\b)|(?<![a-z])fused_?(?:adam|lamb|layer_?norm|rms_?norm)\w*|replace_with_kernel_inject)"
+_PACKAGE = rf"(?i:(?<![a-z])(?:{GUARDED})(?![a-z])|(?-i:\bHAS_(?:BNB|Q_GALORE)\b|\b_?(?:CUEQ?|OEQ|FLASHTP)_AVAILABLE\b)|(?<![a-z])fused_?(?:adam|lamb|layer_?norm|rms_?norm)\w*|replace_with_kernel_inject)"
 _CUDA_ONLY = re.compile(
     rf"{_PACKAGE}|(?i:(?<![a-z])flash(?![a-z]))"
     # which torch has without its gradient on MPS
@@ -163,8 +163,8 @@ def why_the_choice_stays(file: File, node: cst.CSTNode) -> str | None:
         return "the number of a GPU, which a worker without one does not have"
     if _chooses_for_double(file, node):
         return "a device for double precision, which MPS has not"
-    if _chooses_for_graphs(file, node):
-        return "the device of DGL's graphs, which knows CUDA and the CPU alone"
+    if holder := _holder(file):
+        return f"the device of {holder}, which knows CUDA and the CPU alone"
     return None
 
 
@@ -206,14 +206,23 @@ def _is_given_with_double(file: File, node: cst.CSTNode) -> bool:
     return any(name.search(line) and DOUBLE.search(line.partition("#")[0]) for line in lines)
 
 
-# DGL's backends are those of CUDA and the CPU: docs.dgl.ai, "Use GPUs"; dmlc/dgl issue 4274.
-_WITH_GRAPHS = re.compile(r"^[ \t]*(?:import|from)[ \t]+dgl\b|\b\w*_dgl_\w+\(", re.MULTILINE)
+# What holds tensors on CUDA and the CPU alone, by a word of its name, and how it is taken. DGL: docs.dgl.ai, "Use GPUs",
+# and dmlc/dgl issue 4274. Warp, also below nvalchemiops: nvidia.github.io/warp, "Devices".
+_HOLDERS = (
+    ("dgl", re.compile(r"^[ \t]*(?:import|from)[ \t]+dgl\b|\b\w*_dgl_\w+\(", re.MULTILINE), "DGL"),
+    (
+        "nvalchemiops",
+        re.compile(r"^[ \t]*(?:import|from)[ \t]+nvalchemiops\b", re.MULTILINE),
+        "NVIDIA's Warp",
+    ),
+)
 
 
-def _chooses_for_graphs(file: File, node: cst.CSTNode) -> bool:
-    """Tell whether a question is asked in a file that makes graphs of DGL's: all of its devices are chosen alike."""
-    # That target has a reason of its own.
-    return file.options.style != "accelerator" and file.in_code(_WITH_GRAPHS, "dgl") is not None
+def _holder(file: File) -> str:
+    """Return what a file works with that holds tensors on CUDA and the CPU alone: all of its devices are chosen alike."""
+    if file.options.style == "accelerator":
+        return ""  # that target has a reason of its own
+    return next((of for word, used, of in _HOLDERS if file.in_code(used, word) is not None), "")
 
 
 _NEAR = 3
