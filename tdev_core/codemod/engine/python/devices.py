@@ -291,7 +291,7 @@ class Devices(Tensors):
 
     @cached_property
     def _loaded(self) -> dict[str, list[ast.expr]]:
-        """What is given to each variable and attribute of a file that loads such models."""
+        """The values given to each variable and attribute of a file that loads such models."""
         found: dict[str, list[ast.expr]] = {}
         if "from_pretrained" in self._source:
             for each in self._tree.statements:
