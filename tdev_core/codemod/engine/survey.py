@@ -345,7 +345,6 @@ class Survey:
         self._say_cuda.clear()
         self._size = 0
 
-    @without_collector()
     def _promise_alone(self, name: str) -> bool:
         """Tell whether all functions of a name promise several things, and are annotated so."""
         defined = re.compile(rb"def[ \t]+" + name.encode() + rb"[ \t]*\(")
@@ -355,6 +354,7 @@ class Survey:
             len(defined.findall(raw)) == len(said.findall(raw)) for raw in texts
         )
 
+    @without_collector()
     def tree(self) -> ProgramTree:
         """Return what is known of the tree."""
         # What nobody defines need not be looked for, and few files use what somebody does.
