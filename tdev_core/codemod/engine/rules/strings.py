@@ -25,7 +25,8 @@ STRINGS = rule(
       `mock.patch("tdev.cuda.is_available")`, since that is what the migrated code calls; so does a
       target inside another module, `"pkg.mod.torch.cuda.is_available"`, which is the same object;
     - `mock.patch.object(torch, "load")`, `getattr(torch, "cuda")` and `setattr`: the object changes,
-      not the string. `hasattr` asks which torch this is, and goes on asking torch;
+      not the string. `hasattr` asks which torch this is, and goes on asking torch. In the alias style
+      `patch.object(torch, "zeros")` becomes `patch("torch.zeros")`, and `monkeypatch.setattr` likewise;
     - names of modules that a test hides: `patch.dict("sys.modules", {"torch.cuda.amp": None})`;
     - quoted annotations: `def f(s: "torch.cuda.Stream")`.
 
@@ -203,9 +204,42 @@ def _patched_object(file: File, node: cst.Call) -> None:
     if found is None or found.package != "torch" or file.options.style == "accelerator":
         return
     given = [string_value(node.args[1].value)] if len(node.args) > 1 else []
-    given += [arg.keyword.value for arg in node.args[1:] if arg.keyword is not None]
-    if any(given and _reached_through_tdev(file, f"{found.name}.{text}") for text in given if text):
+    if (dotted(node.func) or "").endswith(".multiple"):
+        given += [arg.keyword.value for arg in node.args[1:] if arg.keyword is not None]
+    if any(_reached_through_tdev(file, f"{found.name}.{text}") for text in given if text):
         file.use(STRINGS, found)
+    elif file.options.style == "alias" and file.tree.text(node.args[0].value) == found.name:
+        _by_its_name(file, node, found.name)
+
+
+def _by_its_name(file: File, node: cst.Call, where: str) -> None:
+    """``monkeypatch.setattr(torch, "randn", …)`` of a function that tdev looks up in torch: ``"torch.randn"``.
+
+    Once ``torch`` is tdev here, the object would be tdev's, and code that goes on calling torch would not see the patch.
+    """
+    called = file.tree.text(node.func)
+    end = {"patch.object": ".object", "setattr": "", "delattr": ""}
+    how = next((how for how in end if called == how or called.endswith(f".{how}")), None)
+    if how is None or len(node.args) < 2 or any(arg.keyword is not None for arg in node.args[:2]):
+        return
+    literal = node.args[1].value
+    name = string_value(literal)
+    if (
+        not isinstance(literal, cst.SimpleString)
+        or f"{where}.{name}" not in file.names.device_params
+    ):
+        return
+    if how == "patch.object":
+        file.replace(
+            STRINGS, file.tree.span(node.func)[1] - len(end[how]), file.tree.span(node.func)[1], ""
+        )
+    elif called == how:
+        return  # Python's own, which takes no path
+    start, stop = file.tree.span(node.args[0])[0], file.tree.span(literal)[1]
+    file.replace(STRINGS, start, stop, f"{literal.quote}{where}.{name}{literal.quote}", _BOTH)
+
+
+_BOTH = "tdev's function of that name calls torch's, so that the patch reaches both"
 
 
 def _hidden_modules(file: File, node: cst.Call) -> None:

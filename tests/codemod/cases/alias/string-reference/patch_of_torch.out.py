@@ -7,5 +7,5 @@ def test_activation(monkeypatch, mocker):
     monkeypatch.setattr(torch, "sigmoid", lambda x: x)
     with patch("tdev.compile"), patch("torch.linalg.pinv"), patch("torch.Tensor.backward"):
         pass
-    with patch("torch.zeros"), patch.object(torch, "ones"), patch("trainer.torch.zeros"):
+    with patch("torch.zeros"), patch("torch.ones"), patch("trainer.torch.zeros"):
         pass
