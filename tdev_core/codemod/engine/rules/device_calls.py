@@ -24,7 +24,10 @@ from tdev_core.codemod.engine.rules.kept_questions import LEFT
 from tdev_core.codemod.engine.rules.operands import asks_for_device
 from tdev_core.codemod.engine.rules.reasons import reason
 from tdev_core.codemod.engine.rules.reference_rules import ARGUMENT, REFERENCE
-from tdev_core.codemod.engine.rules.requests import requested_devices
+from tdev_core.codemod.engine.rules.requests import (
+    is_compared_beside_the_question,
+    requested_devices,
+)
 from tdev_core.codemod.engine.rules.speaks_of_others import (
     LEAVES_OUT,
     asks_about_others,
@@ -188,6 +191,8 @@ def _is_asked_whether_it_is_there(file: File, node: cst.CSTNode) -> bool:
     """Tell whether a device is one that was asked for, with a way out where CUDA is not there."""
     made = file.tree.parents[node]
     kept = file.tree.parents.get(made)
+    if is_compared_beside_the_question(file, made):
+        return True
     if not isinstance(made, cst.Call) or not isinstance(kept, cst.Assign):
         return False
     names = requested_devices(file, enclosing_function(file, node))

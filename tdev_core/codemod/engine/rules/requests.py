@@ -133,6 +133,43 @@ def requested_devices(file: File, home: cst.FunctionDef | None) -> set[str]:
     return known
 
 
+_CONSTANT = r"(?<![\w.])(?:[\w.]+)\s*==\s*([A-Za-z_]\w*)"
+_COMPARED = re.compile(rf"{_CONSTANT}\s+and\s+{_NOT_THERE}|{_NOT_THERE}\s+and\s+{_CONSTANT}")
+
+
+def is_compared_beside_the_question(file: File, call: cst.CSTNode) -> bool:
+    """Tell whether a module's device is what tests compare theirs with before they ask whether it is there.
+
+    ``GPU = torch.device("cuda")``, ``if device == GPU and not torch.cuda.is_available(): skip()``: made the CPU where there
+    is nothing else, it would be that of the CPU's turn as well.
+    """
+    if file.options.program or " and " not in file.tree.source:
+        return False
+    names = {name for found in _COMPARED.findall(file.tree.source) for name in found if name}
+    tree = file.python if names else None
+    made = tree.at(file.tree.span(call)) if tree is not None else None
+    if tree is None or made is None:
+        return False
+    below: ast.AST = made
+    at: int | None = None
+    for parent in tree.ancestors(made):
+        if isinstance(parent, (ast.List, ast.Tuple)) and at is None:
+            at = next(i for i, each in enumerate(parent.elts) if each is below)
+        elif isinstance(parent, ast.Assign) and parent in tree.module.body:
+            targets = [
+                each.elts[at]
+                if at is not None and isinstance(each, (ast.List, ast.Tuple))
+                else each
+                for each in parent.targets
+                if at is None or isinstance(each, (ast.List, ast.Tuple)) and at < len(each.elts)
+            ]
+            return any(isinstance(each, ast.Name) and each.id in names for each in targets)
+        else:
+            return False
+        below = parent
+    return False
+
+
 def asks_for_a_requested_device(file: File, question: cst.CSTNode) -> bool:
     """Tell whether a question decides about such a device, or chooses the word that it is made of."""
     home = next((p for p in file.tree.ancestors(question) if isinstance(p, cst.FunctionDef)), None)
