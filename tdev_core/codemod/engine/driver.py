@@ -77,7 +77,7 @@ def apply_rules(
     from tdev_core.codemod.engine.rules.kept_questions import needs_torchs_name
     from tdev_core.codemod.engine.rules.kernels import runs_on_cuda_alone
     from tdev_core.codemod.engine.rules.stand_ins import know_answered
-    from tdev_core.codemod.engine.rules.whole_files import stays_whole
+    from tdev_core.codemod.engine.rules.whole_files import is_mostly_kernels, stays_whole
 
     file = File(source, names, options, filename, whole)
     if file.keep_all:
@@ -98,6 +98,8 @@ def apply_rules(
             file.scopes.forget()
             explicit = replace(options, style="explicit")
             return apply_rules(source, names, explicit, filename, whole, behind)
+        if is_mostly_kernels(file):
+            file.changes.clear()
     report_torchs_own(file, found)
     if options.annotate:
         annotate(file)

@@ -101,6 +101,8 @@ class File:
         self.flow = Flow(self.resolver, known)
         self.changes: dict[tuple[int, int], Change] = {}
         self.findings: dict[tuple[str, int, str], Finding] = {}
+        self.kernels = 0
+        """Those that the file itself writes, and Triton or the like compiles."""
         self.edited_roots: set[cst.CSTNode] = set()
         self.wanted: list[Binding] = []
         """Imports of the module torch itself beside which (or instead of which) tdev is needed."""

@@ -236,6 +236,7 @@ def _extensions(file: File) -> None:
         if isinstance(expression, cst.Call):
             expression = expression.func
         if dotted(expression) in ("triton.jit", "triton.autotune", "cuda.jit"):
+            file.kernels += 1
             file.find(KERNEL, node, f"@{dotted(expression)} compiles a GPU kernel")
 
 
@@ -249,46 +250,40 @@ def plain_extensions(file: File) -> bool:
 
 
 _WITH_CUDA = re.compile(r"\bwith_cuda\s*=\s*True\b")
-_SOURCE = re.compile(r"[\w./-]*\.(?:cu|cpp|cc|cxx)(?=[\"'])")
+_SOURCE = re.compile(r"[\w./*-]*\.(?:cuh?|cpp|cc|cxx)(?=[\"'])")
 
 
 def is_built_by_torch(file: File, node: cst.CSTNode) -> bool:
-    """Tell whether an extension is built of CUDA's sources and of what binds them: there is no C++ without them.
+    """Tell whether an extension is built of CUDA's sources and of what binds them: there is no C++ for the CPU among them.
 
-    ``load("act", sources=["act.cpp", "act_kernel.cu"])``; a file for the CPU says so in its name. Or of C++ alone,
-    which torch builds on any machine; or with CUDA, as it says.
+    ``load("act", sources=["act.cpp", "act_kernel.cu"])``; a file for the CPU says so in its name, and where the call names
+    none the whole text is asked. Or of C++ alone, which torch builds on any machine; or with CUDA, as it says.
     """
     call = file.tree.parents[node]
     if not isinstance(call, cst.Call) or call.func is not node:
         return False
     if _WITH_CUDA.search(file.tree.text(call)) is not None:
         return True
-    stems = [PurePath(path) for path in _SOURCE.findall(file.tree.text(call))]
-    kernels = [path.stem for path in stems if path.suffix == ".cu"]
-    others = [path.stem for path in stems if path.suffix != ".cu"]
-    if stems and not kernels and not _CUDA_SOURCES.search(file.tree.text(call)):
+    paths = [PurePath(source) for source in _sources(file, call)]
+    kernels = any(path.suffix == ".cu" for path in paths)
+    if paths and not kernels and not _CUDA_SOURCES.search(file.tree.text(call)):
         return True
-    return bool(kernels) and all(
-        "cpu" not in stem and any(_of_one(stem, kernel) for kernel in kernels) for stem in others
-    )
+    return kernels and not any("cpu" in path.stem for path in paths if path.suffix != ".cu")
 
 
-_ROLE = re.compile(r"(?:_(?:ext|ops?|cuda|kernels?|bindings?|cu))+\Z")
-
-
-def _of_one(stem: str, kernel: str) -> bool:
-    """Tell whether two sources are of one operator: ``act.cpp`` and ``act_kernel.cu``."""
-    one, other = _ROLE.sub("", stem), _ROLE.sub("", kernel)
-    return one in other or other in one
+def _sources(file: File, call: cst.Call) -> list[str]:
+    """Return the sources that an extension is built of: those that the call names, or else the text."""
+    sources: list[str] = _SOURCE.findall(file.tree.text(call))
+    if not sources and not file.tree.text(call.func).endswith("CUDAExtension"):
+        sources = _SOURCE.findall(file.code)
+    return sources
 
 
 def _has_cuda_sources(file: File, call: cst.Call) -> bool:
     text = file.tree.text(call)
-    return (
-        "cuda_sources" in text
-        or re.search(r"\.cuh?[\"']", text) is not None
-        or "with_cuda=True" in text
-    )
+    if "cuda_sources" in text or "with_cuda=True" in text:
+        return True
+    return any(source.endswith((".cu", ".cuh")) for source in _sources(file, call))
 
 
 def is_handle(node: cst.Attribute) -> bool:

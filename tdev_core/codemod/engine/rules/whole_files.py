@@ -178,6 +178,29 @@ def stays_whole(file: File) -> bool:
     return False
 
 
+_FEW = 3
+"""Kernels that a file may hold beside what is no kernel."""
+
+
+def is_mostly_kernels(file: File) -> bool:
+    """Report a file that holds more kernels and handles of CUDA's than there would be changes, and tell whether it is one.
+
+    What would change is what is prepared for them; asked once every rule has had its turn.
+    """
+    options = file.options
+    if options.all or options.program or file.pieces or options.style == "accelerator":
+        return False
+    changed = sum(change.rule != "import" for change in file.changes.values())
+    changed = max(changed, len(file.used))  # which an alias changes by its import alone
+    handles = [each for each in file.findings.values() if each.rule == "raw-pointer"]
+    kernels = file.kernels + sum(each.severity == "error" for each in handles)
+    if not file.changes or kernels < _FEW or kernels <= changed:
+        return False
+    said = f"{kernels} kernels and handles of CUDA's in this file, and little else"
+    file.find_at(KERNEL, 0, f"{said}; left as it is (--all rewrites it)", "note")
+    return True
+
+
 def _room(file: File, folders: tuple[str, ...]) -> str | None:
     """Return the package around a file that is made of kernels; the folders may be more than the packages."""
     rooms = file.options.tree.kernel_rooms if file.options.tree is not None else frozenset()
