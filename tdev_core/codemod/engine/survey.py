@@ -84,7 +84,7 @@ _SIGNS = (*_EXTENSIONS, *_CUDA_SIGNS, b"triton", b"get_device_capability")
 # Of the files that say torch, those in which it may be the last of an import's names.
 _MAY_GIVE_TORCH = re.compile(rb"torch(?=[ \t]*(?:[,)\r\n#]|\Z))(?<![\w.]torch)(?<!\nimport torch)")
 _PLATFORM = re.compile(
-    r"(?<![a-z])(?:cuda|gpu|rocm|musa|npu|xpu|hpu|mps|mlu|tpu|xla)(?![a-z])", re.IGNORECASE
+    r"(?<![a-z])(?:cuda|gpu|rocm|hip|musa|npu|xpu|hpu|mps|mlu|tpu|xla)(?![a-z])", re.IGNORECASE
 )
 # Modules that are one kind of device each, where `train_gpu.py` beside `train_tpu.py` is a program.
 _OF_DEVICES = re.compile(r"(?:device|accelerator|platform|backend|hardware)s?(?:_|\b)[^/]*\Z")
@@ -209,6 +209,10 @@ class Survey:
         if (platform := _PLATFORM.search(path.stem)) is not None:
             beside = self._platforms.setdefault((path.parent, _PLATFORM.sub("*", path.stem)), {})
             beside[platform.group().lower()] = f"{path.parent.name}/{path.name}"
+        for folder in path.parents:
+            if _PLATFORM.fullmatch(folder.name) is not None:
+                beside = self._platforms.setdefault((folder.parent, ""), {})
+                beside[folder.name.lower()] = f"{folder.parent.name}/{folder.name}"
         if path.stem == "__init__" and home is not None and _is_called_as_scripts(path.parent.name):
             self._inner.add(dotted_name(path, top, home))
         tests = is_for_tests(path)

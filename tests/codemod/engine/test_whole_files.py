@@ -23,6 +23,10 @@ def surveyed() -> ProgramTree:
         ("pkg/accelerators/cuda.py", ""),
         ("pkg/accelerators/mps.py", ""),
         ("pkg/cuda.py", ""),
+        ("pkg/library/cuda/marlin.py", ""),
+        ("pkg/library/hip/__init__.py", ""),
+        ("pkg/solo/cuda/lone.py", ""),
+        ("pkg/solo/cpu/lone.py", ""),
         ("pkg/fused/_triton/rows.py", "@triton.jit\ndef rows(): ..."),
         ("pkg/ext.py", "load(name='pkg_ext', sources=['cuda/rows.cu'])".replace("'", '"')),
         ("kern/__init__.py", "from kern.gemm import gemm"),
@@ -53,7 +57,14 @@ def changed(
 
 @pytest.mark.parametrize(
     ("name", "stays"),
-    [("pkg/backends/cuda/moe.py", True), ("pkg/platform/cuda/x/y.py", True), ("cuda/x.py", False)],
+    [
+        ("pkg/backends/cuda/moe.py", True),
+        ("pkg/platform/cuda/x/y.py", True),
+        ("cuda/x.py", False),
+        ("pkg/library/cuda/marlin.py", True),
+        ("pkg/library/marlin.py", False),
+        ("pkg/solo/cuda/lone.py", False),
+    ],
 )
 def test_the_folder_of_cuda_among_backends_stays(name: str, stays: bool) -> None:
     assert changed(name) is not stays

@@ -129,7 +129,7 @@ def stays_whole(file: File) -> bool:
             return True
         folders = path.parts[:-1]
         for around, folder in zip(folders, folders[1:], strict=False):
-            if folder == "cuda" and _SEVERAL.match(around):
+            if folder == "cuda" and (_SEVERAL.match(around) or f"{around}/{folder}" in beside):
                 said = f"{around}/cuda is CUDA's among others"
                 file.find_at(ARMS, 0, f"{said}; left as it is (--all rewrites it)")
                 return True
