@@ -28,7 +28,11 @@ from tdev_core.codemod.engine.rules.operands import (
     without_index,
 )
 from tdev_core.codemod.engine.rules.other_runtimes import imports_a_runtime
-from tdev_core.codemod.engine.rules.requests import chooses_by_word, is_a_request
+from tdev_core.codemod.engine.rules.requests import (
+    answers_for_each,
+    chooses_by_word,
+    is_a_request,
+)
 from tdev_core.codemod.engine.rules.speaks_of_others import (
     LEAVES_OUT,
     asks_about_others,
@@ -246,6 +250,14 @@ def _wrap(
             file.find(COMPARISON, node, "chooses by the word that was given; left as it is", "note")
             return
         demanded = None
+    if answers_for_each(file, node, operand):
+        file.find(
+            COMPARISON,
+            node,
+            "one of a function's answers, for each kind of device its own; left as it is",
+            "note",
+        )
+        return
     if (stays := _why_it_stays(file, node, demanded)) is not None:
         file.find(COMPARISON, node, stays, "note" if stays in (PINS, COPIES) else None)
         return

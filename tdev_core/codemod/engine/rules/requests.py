@@ -289,6 +289,29 @@ def chooses_by_word(file: File, comparison: cst.CSTNode, operand: cst.CSTNode) -
     return ends and any(not word.startswith("cuda") for word in words)
 
 
+def answers_for_each(file: File, comparison: cst.CSTNode, operand: cst.CSTNode) -> bool:
+    """Tell whether a function knows an answer for each kind of device: ``True`` for CUDA, something for the CPU, then ``False``."""
+    tree = file.python if "return True" in file.tree.source else None
+    asked = tree.at(file.tree.span(comparison)) if tree is not None else None
+    head = (
+        next(iter(tree.ancestors(asked)), None) if tree is not None and asked is not None else None
+    )
+    if tree is None or not isinstance(head, ast.If) or head.test is not asked:
+        return False
+    block = tree.block(head)
+    later = block[block.index(head) + 1 :] if head in block else []
+    match [*head.body, *later[-1:]]:
+        case [
+            ast.Return(value=ast.Constant(value=True)),
+            ast.Return(value=ast.Constant(value=False)),
+        ]:
+            same = re.sub(r"\s", "", file.tree.text(operand))
+            words = [_word(each.test, same) for each in later if isinstance(each, ast.If)]
+            return any(word is not None and not word.startswith("cuda") for word in words)
+        case _:
+            return False
+
+
 def _takes_apart(word: str, arm: str) -> bool:
     """Tell whether an arm takes a word apart: ``device.split(":")``, ``int(device[5:])``."""
     apart = rf"(?<![\w.]){re.escape(word)}(?:\.(?:r?split|r?partition|removeprefix|replace|lstrip)\(|\[\d+:\])"
