@@ -32,7 +32,14 @@ from tdev_core.codemod.engine.python.devices import Devices, Known
 from tdev_core.codemod.engine.python.lines import Span
 from tdev_core.codemod.engine.python.tree import PythonTree
 from tdev_core.codemod.engine.survey import KERNELS
-from tdev_core.codemod.engine.vocabulary import CUTS, NOTE, kept_by, may_be_kept, without_prose
+from tdev_core.codemod.engine.vocabulary import (
+    CUTS,
+    NOTE,
+    kept_by,
+    may_be_kept,
+    takes_torch_elsewhere,
+    without_prose,
+)
 
 _CUDA_C = re.compile(r"__global__[ \t]+(?:__launch_bounds__\([^)\n]*\)[ \t]+)?void\b")
 _PATCHED = re.compile(
@@ -93,7 +100,8 @@ class File:
         self.options = options
         self.filename = filename
         self.tree = Tree(source, None if whole or options.lines else names, options.keep)
-        self.scopes = Scopes(self.tree)
+        own_torch = options.tree is not None and options.tree.own_torch
+        self.scopes = Scopes(self.tree, not own_torch and takes_torch_elsewhere(source))
         self.resolver = Resolver(
             self.tree, self.scopes, names, either=options.style != "accelerator"
         )

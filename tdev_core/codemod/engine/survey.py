@@ -402,6 +402,7 @@ class Survey:
             capabilities=frozenset(self._capabilities),
             architectures=frozenset(self._architectures),
             gives_torch=frozenset(self._gives_torch),
+            own_torch=any("torch" in inside for inside in self._inside.values()),
             taken=frozenset(self._taken),
             give_devices=promised,
             told_devices=told,

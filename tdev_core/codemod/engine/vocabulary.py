@@ -362,3 +362,19 @@ def may_concern(raw: bytes) -> bool:
         return True
     found = _IMPORT_BYTES.search(raw) or _FROM_BYTES.search(raw) or _PATCHED_BYTES.search(raw)
     return found is not None
+
+
+_TORCH_ELSEWHERE = re.compile(
+    r"^[ \t]*from[ \t]+(?!(?:torch|tdev)\b)[.\w]+[ \t]+import[ \t]*(?:\*|(?:\([^)]*?|[^\n(#]*?)\btorch\b)",
+    re.MULTILINE,
+)
+_TORCHS_NAME = re.compile(
+    r"(?<![\w.])torch\.(?:cuda|device|nn|distributed|load|[a-z]*tensor|Tensor|ones|zeros|empty|arange)\b"
+)
+
+
+def takes_torch_elsewhere(source: str) -> bool:
+    """Tell whether a module of the tree gives a file the name ``torch``, by its name or by a star import."""
+    if "torch" not in source:
+        return False
+    return _TORCH_ELSEWHERE.search(source) is not None and _TORCHS_NAME.search(source) is not None

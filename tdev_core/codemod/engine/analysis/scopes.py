@@ -28,11 +28,18 @@ _COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)
 class Scopes:
     """All scopes of a file; :meth:`of` gives the scope in which a node is evaluated."""
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: Tree, torch_elsewhere: bool = False) -> None:
+        """``torch_elsewhere``: another module than torch may give the name, by ``from .base import torch`` or by a star."""
         self.tree = tree
         self.top = Scope(tree.module, None)
         self._scopes: dict[cst.CSTNode, Scope] = {}
+        self._elsewhere = torch_elsewhere
+        self._stars: list[cst.ImportFrom] = []
         self._fill(tree.module, self.top)
+        if self._stars and "torch" not in self.top.bindings:
+            star = self._stars[0]
+            given = Binding("torch", "from", star, self.top, target="torch", statement=star)
+            self._bind(self.top, given)
 
     def of(self, node: cst.CSTNode) -> Scope:
         found = self._scopes.get(node)
@@ -249,7 +256,10 @@ class Scopes:
     def _import_from(self, node: cst.ImportFrom, here: Scope, stack: _Stack) -> None:
         self._scopes[node] = here
         base = dotted(node.module) if node.module is not None else ""
+        own = not node.relative and (base or "").partition(".")[0] in ("torch", "tdev")
         if isinstance(node.names, cst.ImportStar):
+            if self._elsewhere and not own and here is self.top:
+                self._stars.append(node)
             return
         for alias in node.names:
             full = dotted(alias.name) or ""
@@ -257,6 +267,9 @@ class Scopes:
             if alias.asname is not None and isinstance(alias.asname.name, cst.Name):
                 name = alias.asname.name.value
             target = "." + full if node.relative else f"{base}.{full}"
+            # `from . import torch` may be a module of the package's own.
+            if full == "torch" and self._elsewhere and not own and node.module is not None:
+                target = full
             self._bind(here, Binding(name, "from", alias, here, target=target, statement=node))
 
     def _match_name(self, node: cst.CSTNode, here: Scope, stack: _Stack) -> None:

@@ -79,6 +79,8 @@ def imports(file: File) -> None:
 def _alias(file: File, bindings: list[Binding]) -> None:
     for binding in unique(bindings):
         alias = binding.node
+        if binding.kind == "from":
+            continue  # of another module: the file is written in the explicit style
         assert isinstance(alias, cst.ImportAlias)
         full = dotted(alias.name) or ""
         start, _ = file.tree.span(alias.name)
@@ -152,6 +154,9 @@ def _explicit(file: File) -> None:
         anchors.setdefault(key, binding)
     for binding in anchors.values():
         alias = binding.node
+        if binding.kind == "from":  # of another module than torch, which goes on giving its name
+            insert(file, file.tree.statement(alias), binding.statement, "")
+            continue
         assert isinstance(alias, cst.ImportAlias)
         if isinstance(binding.scope.node, cst.FunctionDef) and _comes_too_late(file, binding):
             insert_in_function(file, binding.scope.node)
@@ -337,7 +342,11 @@ def _shims(file: File) -> None:
             node = file.shims[0]
             file.find(MOVES, node, "needs tdev's shims, but this file imports no torch")
         return
-    torch = [b for b in file.scopes.top.bindings.get("torch", []) if b.target == "torch"]
+    torch = [
+        b
+        for b in file.scopes.top.bindings.get("torch", [])
+        if b.target == "torch" and b.kind == "import"
+    ]
     if file.options.style == "alias" and torch:
         file.wanted[:] = torch
         _alias(file, torch)

@@ -59,7 +59,9 @@ def needs_torchs_name(file: File) -> bool:
         return True
     changed = any((b.target or "") == "torch" for b in file.wanted)
     return changes_kept_questions(file) or (
-        changed and (file.saves_scripts or sets_names_of_torchs(file))
+        changed
+        and (file.saves_scripts or sets_names_of_torchs(file))
+        or any(b.kind == "from" and b.target == "torch" for b in file.wanted)
     )
 
 

@@ -11,7 +11,6 @@ import libcst as cst
 from tdev_core.codemod.engine.analysis.nodes import dotted, string_value
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules._make import rule
-from tdev_core.codemod.engine.rules.import_order import STDLIB
 from tdev_core.codemod.engine.rules.replacements import replacements
 from tdev_core.codemod.engine.rules.stand_ins import is_answered
 from tdev_core.ecosystem.package_table import Package, of_module
@@ -83,8 +82,8 @@ STAR = rule(
     "`from torch import *`",
     "warning",
     """
-    Which names come from torch cannot be seen. Import the names, and run the codemod again. So it is where
-    `torch` itself comes by the star import of another module: import it by its name.
+    Which names come from torch cannot be seen. Import the names, and run the codemod again.
+    A `torch` that another module of the tree gives, by its name or by a star, is torch's.
     Star imports of modules in which everything is device-dependent
     (`from torch.cuda.amp import *`) are re-pointed by the rule `import`.
     """,
@@ -147,26 +146,6 @@ def _imports(file: File) -> None:
         top = "" if node.relative else (module or "").partition(".")[0]
         if module == top == "torch":
             file.find(STAR, node, "names of torch that cannot be seen")
-        elif top not in ("torch", "tdev", *STDLIB) and _takes_torch(file):
-            file.find(STAR, node, _BRINGS_TORCH)
-            break
-
-
-_BRINGS_TORCH = (
-    "torch comes by this import; write `import torch` beside it, and run the codemod again"
-)
-
-
-def _takes_torch(file: File) -> bool:
-    """Tell whether a file that names CUDA takes something from a torch that nothing in it binds."""
-    if file.pieces or "cuda" not in file.tree.source:
-        return False
-    return any(
-        isinstance(node.value, cst.Name)
-        and node.value.value == "torch"
-        and not file.scopes.of(node).lookup("torch")
-        for node in file.tree.of(cst.Attribute)
-    )
 
 
 def imported_packages(file: File) -> Iterator[tuple[cst.Import | cst.ImportFrom, Package]]:
