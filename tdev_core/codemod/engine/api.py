@@ -16,7 +16,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from tdev_core.codemod.engine.python.asked import Asked
 
 Style = Literal["explicit", "alias", "accelerator"]
 Severity = Literal["error", "warning", "note"]
@@ -44,8 +47,8 @@ class ProgramTree:
     """Variables of modules that hold a ``torch.device`` in each module that has them."""
     word_devices: frozenset[str] = frozenset()
     """``Class.attribute`` of each class that has, or inherits, a device that is a word: ``_device: str``."""
-    told_devices: frozenset[str] = frozenset()
-    """``function.parameter``, and ``Class.parameter`` for what makes one, of what everybody gives real devices alone."""
+    told_devices: frozenset[Asked] = frozenset()
+    """The questions about tensors and devices that only all files together can answer, and that they say yes to."""
     kernel_rooms: frozenset[str] = frozenset()
     """Packages at any depth most of whose modules hold kernels: the others are there for those."""
     platforms: frozenset[str] = frozenset()

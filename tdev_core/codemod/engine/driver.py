@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from tdev_core.codemod.engine.api import Names, Options, Result, SyntaxError_, WholeTextNeeded
 from tdev_core.codemod.engine.python.collector import without_collector
-from tdev_core.codemod.engine.python.devices import Known
+from tdev_core.codemod.engine.python.known import Known
 from tdev_core.codemod.engine.python.tree import tree_kept
 from tdev_core.codemod.engine.triage.concern import concern
 

@@ -28,7 +28,8 @@ from tdev_core.codemod.engine.api import (
     Severity,
 )
 from tdev_core.codemod.engine.python.callers import told_alone
-from tdev_core.codemod.engine.python.devices import Devices, Known
+from tdev_core.codemod.engine.python.devices import Devices
+from tdev_core.codemod.engine.python.known import Known
 from tdev_core.codemod.engine.python.lines import Span
 from tdev_core.codemod.engine.python.tree import PythonTree
 from tdev_core.codemod.engine.survey import KERNELS

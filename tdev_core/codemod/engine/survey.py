@@ -15,7 +15,7 @@ from pathlib import PurePath
 from tdev_core.codemod.engine.api import ProgramTree
 from tdev_core.codemod.engine.python.callers import Callers
 from tdev_core.codemod.engine.python.collector import without_collector
-from tdev_core.codemod.engine.python.devices import Known
+from tdev_core.codemod.engine.python.known import Known
 from tdev_core.codemod.engine.staying import built_on, moves_by_cuda_alone, staying
 from tdev_core.codemod.engine.vocabulary import SETTINGS, give_devices, says_mps, without_prose
 from tdev_core.ecosystem.package_table import packages

@@ -67,19 +67,20 @@ def test_a_function_that_every_caller_tells_a_tensors_device(
         ("pmf = self._pair(x)", "Tensor", True),
         ("pmf = self._pair(0.5 - x) - self._pair(-0.5 - x)", "Tensor", True),
         ("pmf, rest = self._pair(x)\n        pmf = pmf[:, 0]", "tuple[Tensor, Tensor]", True),
-        ("pmf = self._pair(x)", "Any", False),
+        ("pmf = self._pair(x)", "Any", True),
+        ("pmf = self._pair(what)", "Any", False),
         ("pmf = self.other._pair(x)", "Tensor", False),
     ],
 )
 def test_an_object_that_a_method_of_the_class_promises(
     place: Path, codemod: Callable[..., Ran], made: str, said: str, told: bool
 ) -> None:
-    """What a private method is given is a tensor where another one says that it gives one."""
+    """What a private method is given is a tensor where another one says that it gives one, or gives what it was given."""
     files = {
         "coder.py": "import torch\nfrom torch import Tensor\n\n\nclass Coder:\n"
-        f"    def _pair(self, x) -> {said}:\n        return x\n\n"
+        f"    def _pair(self, given) -> {said}:\n        return given\n\n"
         "    def _cdf(self, pmf, n):\n        return torch.zeros(n, device=pmf.device)\n\n"
-        f"    def update(self, x, n):\n        {made}\n        return self._cdf(pmf, n)\n",
+        f"    def update(self, x, what, n):\n        {made}\n        return self._cdf(pmf, n)\n",
     }
     assert ("coder.py" in _rewritten(place, codemod, files)) is not told
 

@@ -29,7 +29,8 @@ from tdev_core.codemod.engine.analysis.literals import (
 )
 from tdev_core.codemod.engine.analysis.nodes import dotted, string_value
 from tdev_core.codemod.engine.analysis.resolve import Resolver
-from tdev_core.codemod.engine.python.devices import Known
+from tdev_core.codemod.engine.python.asked import Asked, Way
+from tdev_core.codemod.engine.python.known import Known
 from tdev_core.codemod.engine.python.tensors import NOT_TENSORS, TENSOR_METHODS
 from tdev_core.codemod.engine.vocabulary import (
     DEVICE_AND_DTYPE,
@@ -232,10 +233,15 @@ class Flow:
                 return default | {Kind.DEVICE}
             return default | (frozenset({Kind.DEVICE}) if self._is_told_devices(param) else UNKNOWN)
         said = self.annotation(param.annotation.annotation)
+        if said is not None and Kind.DEVICE in said and self._is_told(param, "word"):
+            return default | UNKNOWN  # by somebody in the tree
         return default | (said if said is not None else UNKNOWN)
 
     def _is_told_devices(self, param: cst.Param) -> bool:
         """Tell whether everybody who calls a function gives this parameter a real device."""
+        return self._is_told(param, "parameter")
+
+    def _is_told(self, param: cst.Param, way: Way) -> bool:
         homes = (
             p for p in self.tree.ancestors(param) if isinstance(p, (cst.FunctionDef, cst.Lambda))
         )
@@ -243,9 +249,8 @@ class Flow:
         if not isinstance(home, cst.FunctionDef):
             return False
         name = home.name.value
-        return self.known.told(
-            f"{self._owner(home) if name == '__init__' else name}.{param.name.value}"
-        )
+        called = self._owner(home) if name == "__init__" else name
+        return self.known.told(Asked(way, called, param.name.value))
 
     def annotation(self, node: cst.BaseExpression) -> Kinds | None:
         """Return the kinds that an annotation promises: a real device, a tensor, None; None if it says neither."""
@@ -480,7 +485,7 @@ class Flow:
                 return UNKNOWN
             if method in TENSOR_METHODS and Kind.TENSOR in self.kinds(func.value):
                 return frozenset({Kind.TENSOR})
-            if method in self.known.promised or self.known.told(f"{method}()"):
+            if method in self.known.promised or self.known.told(Asked("gives", method)):
                 return frozenset({Kind.DEVICE})
             if method == "get_device":
                 return frozenset({Kind.INDEX})
@@ -533,7 +538,7 @@ class Flow:
 
     def _local_call(self, func: cst.Name) -> Kinds:
         """Return the union of what a function of this file returns."""
-        if func.value in self.known.promised or self.known.told(f"{func.value}()"):
+        if func.value in self.known.promised or self.known.told(Asked("gives", func.value)):
             return frozenset({Kind.DEVICE})
         bindings = self.scopes.of(func).lookup(func.value)
         if len(bindings) != 1 or not isinstance(bindings[0].node, cst.FunctionDef):

@@ -12,14 +12,22 @@ import bisect
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import chain
 
+from tdev_core.codemod.engine.python.asked import DEVICE, EACH, OBJECT, Asked, Want, Way
 from tdev_core.codemod.engine.python.collector import without_collector
-from tdev_core.codemod.engine.python.devices import Devices, Known
+from tdev_core.codemod.engine.python.devices import Devices
+from tdev_core.codemod.engine.python.known import Known
 from tdev_core.codemod.engine.python.lines import Lines
-from tdev_core.codemod.engine.python.statements import fixtures_call, last_name, stores
+from tdev_core.codemod.engine.python.statements import (
+    fixtures_call,
+    last_name,
+    parts_of,
+    stores,
+)
 from tdev_core.codemod.engine.python.tree import PythonTree
 from tdev_core.codemod.engine.vocabulary import TENSOR_WORD, is_documented_device
 
@@ -36,10 +44,20 @@ _CLASS = re.compile(rb"^([ \t]*)class[ \t]+(\w+)[ \t]*(?:\(([^)]*)\))?", re.MULT
 _HEAD = re.compile(rb"class(?<!\wclass)[ \t]+(\w+)[ \t]*(?:\(([^)]*)\))?[ \t]*:")
 _WORD = re.compile(rb"\w+(?=[\s,)\[]|\Z)")
 # What is given to something, `torch.zeros(n, device=device)`: by what is rare in it.
-_GIVEN = re.compile(rb"(?:device(?:_type)?|map_location)[ \t]*=(?!=)\s*[\w.]*device(?:_type)?\b")
+_GIVEN = re.compile(
+    rb"(?:device(?:_type)?|map_location)[ \t]*=(?!=)\s*[\w.]*device(?:_type)?\b"
+    rb"|(?<=torch\.device\()(?:\w+_)?device\b"
+)
 _OF_OBJECT = re.compile(
     rb"device[ \t]*=(?!=)\s*(?:\w+\.)*(?!self\.|cls\.)(\w{3,})\.((?:\w+_)?device)\b"
 )
+# What a device is made of, or bound to, where more than its own text has to be followed: a call, an item, one of several.
+_FOLLOWED = re.compile(
+    rb"(?:device(?:_type)?|map_location)(?![\w.\[])[ \t]*(?:,[^=\n(]*)?=(?!=)[ \t]*"
+    rb"(?!device\b|self\.[\w.]*[\s,)]|None\b|torch\.|str\b|tdev\.|[\"'\d]|(?:\w+\.)*device[\s,)])"
+    rb"(?=[\w.]*[(\[]|\w+[\s,)]|\w+\.device\.type|[^\n]*(?: or | if ))([^\n]{1,120})"
+)
+_OWNERS = re.compile(rb"(\w+)(?:\[[^\[\]]*\])*\.device\b")
 # `device = trainer.device`, which is handed on by that name.
 _BY_ITSELF = re.compile(rb"[ \t]*(?:\w+_)?\Z")
 _KEPT_BY_NAME = re.compile(rb"^[ \t]*(?:\w+_)?device[ \t]*(?:=(?!=)|:)", re.MULTILINE)
@@ -48,8 +66,13 @@ _KEEPS = re.compile(rb"(?:self\.|def[ \t]+)((?:\w+_)?)\Z")
 _WORDS_OF_A_CLASS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _REACH = 6000
 _WORDS = (b"device", b"cuda", b"gpu")
+# A device that is annotated as a word: `device: str`, `device: Literal["cuda", "cpu"]`.
+_SAYS_WORD = re.compile(rb"device\w*[ \t]*:[ \t]*(?:Optional\[[ \t]*)?(?:str\b|Literal\[)")
+_TOLD = ("device", "device_type", "map_location")
 _LIMIT = 64 << 20
 """The bytes of texts that are kept until it is known what is looked for in them."""
+_FEW = 12
+"""The functions of one name beyond which they are too many to be one thing."""
 _MOST = 300
 """The uses of a name beyond which it says nothing of one function."""
 # At the margin of a file, and no part of the statement before it.
@@ -66,6 +89,8 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _ASK = frozenset({"isinstance", "issubclass", "super", "cast", "TypeVar", "hasattr"})
 
 
+_DEVICES = Want("device", (EACH,))
+
 _Place = tuple[int, int]
 """The number of a text, and an offset in it."""
 
@@ -74,9 +99,15 @@ class Callers:
     """The texts of a tree; :meth:`told` is asked once all are seen."""
 
     def __init__(self) -> None:
-        self._asked: set[str] = set()
-        self._homes: dict[str, list[_Place]] = {}
-        self._givers: dict[str, list[_Place]] = {}
+        self._asked: set[Asked] = set()
+        self.homes: dict[str, dict[str, list[_Place]]] = {"parameter": {}, "call": {}, "gives": {}}
+        """The functions, and the classes that are made or called, by what is asked of them and their names."""
+        self.promised: set[Asked] = set()
+        """The parameters that are annotated as devices."""
+        self.names: set[str] = set()
+        """The functions that are defined in the texts that say anything of devices."""
+        self.followed: list[_Place] = []
+        """Where a device comes from what only other functions, or files, can tell of."""
         self.texts: list[bytes] = []
         """Those that say anything of devices; none where they are too many to keep."""
         self._others: list[bytes] = []
@@ -96,8 +127,11 @@ class Callers:
             self.modules.clear()
             self._others.clear()
             self._asked.clear()
-            self._homes.clear()
-            self._givers.clear()
+            self.promised.clear()
+            self.names.clear()
+            self.followed.clear()
+            for each in self.homes.values():
+                each.clear()
             return
         if not any(word in raw for word in _WORDS):
             self._others.append(raw)  # where a function may be given what is called by no such word
@@ -116,43 +150,58 @@ class Callers:
             ):
                 continue
             objects.append((found.start(), found[1]))
-            self._asked.add(f"*{found[1].decode()}.{found[2].decode()}")
-            self._asked.add(f"#{found[1].decode()}.{found[2].decode()}")
-            for named in _classes_of(raw, found[1]):
-                self._asked.add(f"*{named.decode()}.{found[2].decode()}")
+            attr = found[2].decode()
+            self.followed.append((len(self.texts) - 1, found.start()))
+            self._asked.add(Asked("variable", found[1].decode(), attr))
+            for named in (found[1], *_classes_of(raw, found[1])):
+                self._asked.add(Asked("named", named.decode(), attr))
         defined = list(_DEFINED.finditer(raw))
         starts = [found.start() for found in defined]
         for at, name in objects:
             around = bisect.bisect_right(starts, at) - 1
             if around >= 0 and re.search(rb"\b" + name + rb"\b", defined[around][2]) is not None:
                 self._asks_of(raw, defined[around], name)
+        for found in _FOLLOWED.finditer(raw):
+            if not _says_enough(raw, found):
+                self.followed.append((len(self.texts) - 1, found.start()))
         for found in defined:
+            self.names.add(found[1].decode())
             if b"device" in found[1] and found[1] not in _NEVER:
                 place = len(self.texts) - 1, found.start()
-                self._givers.setdefault(found[1].decode(), []).append(place)
+                self.homes["gives"].setdefault(found[1].decode(), []).append(place)
+                for want in (DEVICE, _DEVICES):
+                    self._asked.add(Asked("gives", found[1].decode(), want=want))
                 if of_tests:
-                    self._asked.add(f"@{found[1].decode()}")
+                    self._asked.add(Asked("fixture", found[1].decode()))
             if b"device" not in found[2]:
                 continue
-            owner = _class_around(raw, found.start()) if found[1] == b"__init__" else found[1]
-            if found[1] == b"forward" and (kind := _class_around(raw, found.start())):
-                owner = kind + b"()"  # which its objects call when they are called
+            way: Way = "parameter"
+            owner = found[1]
+            if owner in (b"__init__", b"forward"):
+                # A module's objects call it when they are called.
+                way = "call" if owner == b"forward" else way
+                owner = _class_around(raw, found.start())
             if not owner or owner in _NEVER:
                 continue
-            self._homes.setdefault(owner.decode(), []).append((len(self.texts) - 1, found.start()))
+            place = len(self.texts) - 1, found.start()
+            self.homes[way].setdefault(owner.decode(), []).append(place)
             if _gives_torch(raw, found.end()):
                 own = _PRIVATE.match(found[1]) is not None
                 for parameter, said in _PARAMETER.findall(found[2]):
-                    if own or _WORDS_TAKEN.search(said) is None:
-                        self._asked.add(f"{owner.decode()}.{parameter.decode()}")
+                    if b"torch.device" in said and b"str" not in said and way == "parameter":
+                        self.promised.add(Asked("word", owner.decode(), parameter.decode()))
+                for parameter, said in _PARAMETER.findall(found[2]):
+                    taken = _WORDS_TAKEN.search(said) is not None
+                    if own or not taken or _is_nested(raw, found.start()):
+                        self._asked.add(Asked(way, owner.decode(), parameter.decode()))
 
     def _asks_of(self, raw: bytes, head: re.Match[bytes], parameter: bytes) -> None:
         """Ask whether everybody gives a function something that has a real device."""
         owner = _class_around(raw, head.start()) if head[1] == b"__init__" else head[1]
         if owner and owner not in _NEVER:
             place = len(self.texts) - 1, head.start()
-            self._homes.setdefault(owner.decode(), []).append(place)
-            self._asked.add(f"%{owner.decode()}.{parameter.decode()}")
+            self.homes["parameter"].setdefault(owner.decode(), []).append(place)
+            self._asked.add(Asked("parameter", owner.decode(), parameter.decode(), OBJECT))
 
     @cached_property
     def classes(self) -> dict[str, list[tuple[int, int, frozenset[str]]]]:
@@ -169,46 +218,66 @@ class Callers:
         """All texts, those that say nothing of devices after the others."""
         return [*self.texts, *self._others]
 
-    def told(self, known: Known) -> tuple[frozenset[str], frozenset[str]]:
-        """Return what is told real devices alone, and what holds a word for those that inherit it.
+    def told(self, known: Known) -> tuple[frozenset[Asked], frozenset[str]]:
+        """Return the questions that the tree says yes to, and what holds a word for those that inherit it.
 
-        The first are ``function.parameter``, ``Class.parameter`` of what makes one, ``Class().parameter`` of what calls
-        one, a module's ``forward``, ``%function.parameter`` of what is given objects that have one, ``function()`` of those
-        that give nothing else and have a name that says so (``function[]``: a list of them), ``@fixture`` of pytest's,
-        ``#module.variable``, and ``*name.attribute`` of what all classes keep that are called so: ``*estimator.device`` of
-        each ``…Estimator``. The others are ``Class.attribute``.
+        The second are ``Class.attribute``.
         """
-        givers = {f"{name}()": places for name, places in self._givers.items()}
         if not self.texts:
             return frozenset(), frozenset()
-        tree = _Tree(self, self._homes | givers, known)
-        told = tree.real(self._asked | set(givers))
+        tree = _Tree(self, known)
+        told = tree.real(self._asked, self.followed)
         words = tree.words()
+        told |= tree.contradicted
         tree.forget()
-        return frozenset(key for key in told if not key.startswith("^")), words
+        return frozenset(key for key in told if key.way != "kept"), words
 
-    def told_of_private(self) -> frozenset[str]:
+    def told_of_private(self) -> frozenset[Asked]:
         """Return the first of a text whose tree is not known: of functions that nothing else calls, or can."""
         with without_collector():
-            tree = _Tree(self, self._homes, Known())
+            tree = _Tree(self, Known())
             told = frozenset(key for key in tree.real(self._asked) if tree.is_private(key))
             tree.forget()
         return told
 
 
-def told_alone(source: str) -> Callable[[str], bool]:
+def told_alone(source: str) -> Callable[[Asked], bool]:
     """Return what answers for a text whose tree is not known, once it is asked.
 
     For private and nested functions alone: others may be called from anywhere.
     """
 
     @cache
-    def told() -> frozenset[str]:
+    def told() -> frozenset[Asked]:
         seen = Callers()
         seen.see(source.encode())
         return seen.told_of_private()
 
     return lambda key: key in told()
+
+
+def _says_enough(raw: bytes, found: re.Match[bytes]) -> bool:
+    """Tell whether a device is taken from what is called as tensors are, without a call; or stands in an example."""
+    owners = _OWNERS.findall(found[1]) if b"(" not in found[1].partition(b"#")[0] else []
+    if owners and all(TENSOR_WORD.search(each.decode()) for each in owners):
+        return True
+    return (
+        raw[raw.rfind(b"\n", 0, found.start()) + 1 : found.start() + 1].lstrip(b" \t")[:3] == b">>>"
+    )
+
+
+def _is_nested(raw: bytes, at: int) -> bool:
+    """Tell whether a function stands in another one, by their indents."""
+    line = raw.rfind(b"\n", 0, at) + 1
+    indent = at - line
+    while indent and line:
+        start = raw.rfind(b"\n", 0, line - 1) + 1
+        text = raw[start : line - 1]
+        line = start
+        plain = text.lstrip(b" \t")
+        if plain and len(text) - len(plain) < indent and plain.startswith((b"def ", b"class ")):
+            return plain.startswith(b"def ")
+    return False
 
 
 def _gives_torch(raw: bytes, start: int) -> bool:
@@ -310,6 +379,20 @@ class _Statement:
                 continue
             found.setdefault(name, []).append(node)
         return found
+
+    def devices_on(self, lines: set[int]) -> Iterator[tuple[ast.expr, Want]]:
+        """Yield what is told, or bound to, a device on these lines."""
+        for node in self.tree.everything:
+            if isinstance(node, ast.keyword):
+                if node.arg in _TOLD and node.value.lineno in lines:
+                    yield node.value, DEVICE
+            elif isinstance(node, ast.Assign) and node.lineno in lines:
+                for target in node.targets:
+                    for part, steps in parts_of(target):
+                        if isinstance(part, (ast.Name, ast.Attribute)):
+                            named = part.id if isinstance(part, ast.Name) else part.attr
+                            if "device" in named:
+                                yield node.value, DEVICE.under(*steps)
 
     def function_around(self, node: ast.AST) -> ast.AST | None:
         return next((p for p in self.tree.ancestors(node) if isinstance(p, _DEFINITIONS)), None)
@@ -413,6 +496,12 @@ class _Text:
     def at(self, offset: int) -> _Statement | None:
         return self._statement(bisect.bisect_right(self._starts, offset) - 1)
 
+    def line_in(self, statement: _Statement, offset: int) -> int:
+        """Return on which line of a statement an offset of the text lies."""
+        number = bisect.bisect_right(self._starts, offset) - 1
+        whole = number < 0 or statement is self.__dict__.get("whole")
+        return self.raw.count(b"\n", 0 if whole else self._starts[number], offset) + 1
+
     def _may_use(self, number: int, name: bytes) -> bool:
         """Tell whether a statement does more than to import a name under itself."""
         if number < 0 or not self.raw.startswith((b"from ", b"import "), self._starts[number]):
@@ -457,26 +546,43 @@ _UNREAD: _Use = (_Statement(_NOTHING, Devices(_NOTHING, "")), ast.Name("", ast.L
 class _Tree:
     """The uses of names over all texts, and what is taken for real until something speaks against it."""
 
-    def __init__(self, tree: Callers, homes: dict[str, list[_Place]], known: Known) -> None:
+    def __init__(self, tree: Callers, known: Known) -> None:
         self._tree = tree
-        self._homes = homes
         self._known = replace(known, told=self._is_real, inherits=self._inherits)
         self._texts = [_Text(raw, self._known, id(raw) in tree.of_tests) for raw in tree.every]
-        self._defined: dict[str, list[_Use]] = {}
+        self._defined: dict[tuple[str, str], list[_Use]] = {}
         self._used: dict[str, tuple[list[_Use], Iterator[_Use]]] = {}
-        self._refuted: set[str] = set()
-        self._asking = ""
-        self._rests_on: dict[str, set[str]] = {}
-        self._waiting: list[str] = []
-        self._seen: set[str] = set()
-        self._leans_on: set[str] = set()
-        self._grounds: dict[str, list[frozenset[str]]] = {}
+        self._refuted: set[Asked] = set()
+        self._give_words: dict[str, bool] = {}
+        self._asking: Asked | None = None
+        self._rests_on: dict[Asked, set[Asked]] = {}
+        self._waiting: list[Asked] = []
+        self._seen: set[Asked] = set()
+        self._leans_on: set[Asked] = set()
+        self._grounds: dict[Asked, list[frozenset[Asked]]] = {}
         """What each answer leans on, by the uses that speak for it; on nothing where one shows a device by itself."""
 
-    def real(self, asked: set[str]) -> frozenset[str]:
-        """Return those of ``function.parameter`` that nothing in the tree speaks against."""
-        for key in sorted(asked):
+    def real(self, asked: set[Asked], followed: Iterable[_Place] = ()) -> frozenset[Asked]:
+        """Return the questions that nothing in the tree speaks against, and those met on the way to devices that are followed."""
+        for key in sorted(asked, key=repr):
             self._is_real(key)
+        devices = [
+            (statement.devices, *each)
+            for statement, places in self._by_statement(followed)
+            for each in statement.devices_on(places)
+        ]
+        known = -1
+        # What was taken for real until it was looked at may have kept others from being asked.
+        while known < len(self._seen):
+            known = len(self._seen)
+            for of, node, want in devices:
+                with suppress(RecursionError):  # an expression that is nested too deeply
+                    of.holds(node, want)
+            self._settle_all()
+        return frozenset(self._seen - self._refuted)
+
+    def _settle_all(self) -> None:
+        """Look at all that is asked, until nothing speaks against what is left."""
         while self._waiting:
             self._settle()
             # Of functions that give each other what they are given, somebody has to bring a device in.
@@ -490,8 +596,17 @@ class _Tree:
             for key in self._seen - self._refuted - grounded:
                 self._refuted.add(key)
                 self._waiting += self._rests_on.pop(key, ())
-        # What was only met on the way to others depends on where that led.
-        return frozenset(asked - self._refuted)
+
+    def _by_statement(self, places: Iterable[_Place]) -> Iterator[tuple[_Statement, set[int]]]:
+        """Yield the statements in which these places lie, with their lines there."""
+        found: dict[int, tuple[_Statement, set[int]]] = {}
+        for number, at in places:
+            text = self._texts[number]
+            statement = text.at(at)
+            if statement is not None:
+                lines = found.setdefault(id(statement), (statement, set()))[1]
+                lines.add(text.line_in(statement, at))
+        yield from found.values()
 
     def forget(self) -> None:
         """Let go of all trees: what answers for them is asked by them, and no count of references would end."""
@@ -499,12 +614,13 @@ class _Tree:
         self._defined.clear()
         self._used.clear()
 
-    def is_private(self, key: str) -> bool:
+    def is_private(self, key: Asked) -> bool:
         """Tell whether a function is called by its own file alone: by its name, or because it stands in another."""
-        name = key.rpartition(".")[0]
-        heads = self._heads(name)
+        if key.way not in ("parameter", "call"):
+            return False
+        heads = self._heads(key.of, key.way)
         return (
-            _PRIVATE.match(name.encode()) is not None
+            _PRIVATE.match(key.of.encode()) is not None
             or bool(heads)
             and all(
                 any(isinstance(parent, _DEFINITIONS) for parent in statement.tree.ancestors(node))
@@ -522,38 +638,53 @@ class _Tree:
                 holds = self._holds(key)
             except RecursionError:  # an expression that is nested too deeply
                 holds = False
+            self._asking = None
             if not holds:
                 self._refuted.add(key)
                 # What took this one for real is looked at again.
                 self._waiting += self._rests_on.pop(key, ())
 
-    def _is_real(self, key: str) -> bool:
+    def _is_real(self, key: Asked) -> bool:
         """Answer for a parameter while another is looked at, which then rests on the answer."""
+        if key.way == "word":
+            return key in self.contradicted if key.name else self._gives_a_word(key.of)
+        if key in self._refuted:
+            return False
         if self._asking and self._asking != key:
             self._rests_on.setdefault(key, set()).add(self._asking)
         self._leans_on.add(key)
         if key not in self._seen:
             self._seen.add(key)
             self._waiting.append(key)
-        return key not in self._refuted
+        return True
 
     # -- one parameter ------------------------------------------------------------------------
 
-    def _holds(self, key: str) -> bool:
-        if key.startswith("@"):
-            return self._provides(key)
-        if key.endswith(("()", "[]")):
-            return self._gives(key)
-        if key.startswith("*"):
-            return self._keep(*key[1:].rsplit(".", 1))
-        if key.startswith("#"):
-            return self._keeps_in_module(*key[1:].rsplit(".", 1))
-        if key.startswith("^"):
-            return self._keeps(*key[1:].rsplit(".", 1))
-        name, _, parameter = key.removeprefix("%").rpartition(".")
-        if name.endswith("()"):
-            return self._all_call(name, parameter)
-        heads = self._heads(name)
+    def _holds(self, key: Asked) -> bool:
+        match key.way:
+            case "parameter":
+                return self._are_given(key)
+            case "call":
+                return self._all_call(key)
+            case "gives":
+                return self._gives(key)
+            case "fixture":
+                return self._provides(key)
+            case "named":
+                return self._keep(key.of, key.name)
+            case "variable":
+                return self._keeps_in_module(key.of, key.name)
+            case "kept":
+                return self._keeps(key.of, key.name)
+            case "method":
+                return self._method_gives(key)
+            case "word":
+                return False  # which is told before anything else
+
+    def _are_given(self, key: Asked) -> bool:
+        """Tell whether everybody who calls a function, or makes a class, gives what is wanted."""
+        name, parameter = key.of, key.name
+        heads = self._heads(name, "parameter")
         classes = [(s, node) for s, node in heads if isinstance(node, ast.ClassDef)]
         uses = self._uses_of(name)
         inits: list[tuple[_Statement, _Function | None, ast.ClassDef | None]]
@@ -575,19 +706,41 @@ class _Tree:
                 for statement, node in heads
                 if isinstance(node, _DEFINITIONS)
             ]
-            uses = (use for use in uses if _may_mean(use, [owner for _, _, owner in inits]))
+            owners = [owner for _, _, owner in inits]
+            uses = self._with_kept(use for use in uses if _may_mean(use, owners))
         signatures = [_Signature(s, node, owner) for s, node, owner in inits if node is not None]
         signatures = [each for each in signatures if each.has(parameter)]
-        if key.startswith("%"):
-            return bool(signatures) and self._all_give_objects(uses, signatures, parameter)
-        return bool(signatures) and self._all_give(uses, signatures, name, parameter)
+        if not signatures:
+            return False
+        if key.want != DEVICE:
+            return self._all_give_objects(uses, signatures, key)
+        return self._all_give(uses, signatures, name, parameter)
 
-    def _all_call(self, name: str, parameter: str) -> bool:
+    def _with_kept(self, uses: Iterable[_Use]) -> Iterator[_Use]:
+        """Yield the uses of a function; where an attribute keeps it, the calls of that: ``self.mask = plain if on else causal``."""
+        done: set[str] = set()
+        for statement, node in uses:
+            kept = _kept_in(statement, node) if isinstance(node, ast.Name) else ""
+            if not kept:
+                yield statement, node
+                continue
+            if kept in done:
+                continue
+            done.add(kept)
+            for other, each in self._uses_of(kept):
+                if isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Load):
+                    yield other, each
+                elif isinstance(each, ast.Constant):
+                    yield _UNREAD
+
+    def _all_call(self, key: Asked) -> bool:
         """Tell whether everybody who calls the modules of a class gives them a real device: ``self.rotary(n, x.device)``.
 
         Each such module has to be kept in an attribute where it is made.
         """
-        classes = [(s, node) for s, node in self._heads(name) if isinstance(node, ast.ClassDef)]
+        name, parameter = key.of, key.name
+        heads = self._heads(name, "call")
+        classes = [(s, node) for s, node in heads if isinstance(node, ast.ClassDef)]
         signatures = [
             _Signature(statement, part, node)
             for statement, node in classes
@@ -599,7 +752,7 @@ class _Tree:
         if any(_calls_itself(node) for _, node in classes):
             return False
         kept: set[str] = set()
-        for statement, node in self._uses_of(name[:-2]):
+        for statement, node in self._uses_of(name):
             if _asks_about(statement, node):
                 if _is_forward(statement, node) or _is_asked_for(statement, node):
                     return False
@@ -619,13 +772,17 @@ class _Tree:
                     calls.append((statement, node))
                 elif not _only_looks(statement, node):
                     return False
-        return bool(calls) and self._all_give(calls, signatures, name, parameter)
+        if not calls:
+            return False
+        if key.want != DEVICE:
+            return self._all_give_objects(calls, signatures, key)
+        return self._all_give(calls, signatures, name, parameter)
 
-    def _provides(self, key: str) -> bool:
+    def _provides(self, key: Asked) -> bool:
         """Tell whether each fixture of a name gives a real device."""
         heads = [
             (statement, node)
-            for statement, node in self._heads(f"{key[1:]}()")
+            for statement, node in self._heads(key.of, "gives")
             if isinstance(node, _DEFINITIONS) and fixtures_call(node) is not None
         ]
         self._leans_on.clear()
@@ -634,19 +791,17 @@ class _Tree:
         self._grounds[key] = [frozenset(self._leans_on)]
         return True
 
-    def _gives(self, key: str) -> bool:
-        """Tell whether every function of a name gives a real device, or a list of them, and nothing else has that name."""
-        name = key[:-2].encode()
-        heads = self._heads(f"{key[:-2]}()")
+    def _gives(self, key: Asked) -> bool:
+        """Tell whether every function of a name gives what is wanted, and nothing else has that name."""
+        name = key.of.encode()
+        heads = self._heads(key.of, "gives")
         if not heads or any(
             not isinstance(node, _DEFINITIONS) or _is_wrapped(node) for _, node in heads
         ):
             return False
         self._leans_on.clear()
         for statement, node in heads:
-            assert isinstance(node, _DEFINITIONS)
-            devices = statement.devices
-            if not (devices.gives_device if key.endswith("()") else devices.gives_devices)(node):
+            if not statement.devices.gives(node, key.want):
                 return False
         leans = frozenset(self._leans_on - {key})
         if leans or key not in self._leans_on or self._gives_by_itself(key, heads):
@@ -661,18 +816,90 @@ class _Tree:
                 return False
         return heads_seen == len(heads)
 
-    def _gives_by_itself(self, key: str, heads: list[_Use]) -> bool:
+    def _method_gives(self, key: Asked) -> bool:
+        """Tell whether the method of a class gives what is wanted, or that of the first class that it inherits from and has it."""
+        name, seen = key.of, set[str]()
+        while name not in seen:
+            seen.add(name)
+            places = self._tree.classes.get(name, ())
+            if len(places) != 1:
+                return False
+            number, at, bases = places[0]
+            statement = self._texts[number].at(at)
+            for node in statement.named.get(name, ()) if statement is not None else ():
+                if not isinstance(node, ast.ClassDef) or statement is None:
+                    continue
+                for part in node.body:
+                    if isinstance(part, _DEFINITIONS) and part.name == key.name:
+                        self._leans_on.clear()
+                        gives = statement.devices.gives(part, key.want)
+                        self._rest([frozenset(self._leans_on - {key})])
+                        return gives
+            name = next(iter(sorted(bases & self._tree.classes.keys())), name)
+        return False
+
+    def _gives_by_itself(self, key: Asked, heads: list[_Use]) -> bool:
         """Tell whether a function that calls itself brings in a device, too, and does not only hand on its own."""
         for statement, node in heads:
             for given in statement.devices.returned(node):
                 self._leans_on.clear()
-                if statement.devices.is_own_device(given) and not self._leans_on:
+                if statement.devices.holds(given, key.want) and not self._leans_on:
                     return True
         return False
 
+    @cached_property
+    def contradicted(self) -> frozenset[Asked]:
+        """The parameters that are annotated as devices, and to which somebody hands on what is annotated as a word."""
+        say = [number for number, text in enumerate(self._texts) if _SAYS_WORD.search(text.raw)]
+        self.contradicted = frozenset[Asked]()  # while it is looked for
+        found: set[Asked] = set()
+        for key in sorted(self._tree.promised) if say else ():
+            texts = set(self._with_word(key.of.encode())).intersection(say)
+            with suppress(RecursionError):
+                if any(self._is_given_a_word(key, number) for number in texts):
+                    found.add(key)
+        return frozenset(found)
+
+    def _is_given_a_word(self, key: Asked, number: int) -> bool:
+        """Tell whether a file gives a word to a parameter that is annotated as a device."""
+        signatures = [
+            signature
+            for statement, node in self._heads(key.of, "parameter")
+            if (function := _init(node) if isinstance(node, ast.ClassDef) else node) is not None
+            and isinstance(function, _DEFINITIONS)
+            and (signature := _Signature(statement, function, statement.class_of(function)))
+            and signature.has(key.name)
+        ]
+        for statement in self._texts[number].statements(key.of.encode()) if signatures else ():
+            for node in statement.named.get(key.of, ()) if statement is not None else ():
+                call = _call_of(statement, node) if statement is not None else None
+                if call is None or statement is None:
+                    continue
+                for signature in _meant_by(statement, call, signatures):
+                    given = signature.given(call, key.name)
+                    if signature.is_promised(key.name) and given is not None:
+                        if statement.devices.is_word(given):
+                            return True
+        return False
+
+    def _gives_a_word(self, name: str) -> bool:
+        """Tell whether a function of this name returns what is a word."""
+        if name not in self._give_words:
+            self._give_words[name] = False  # while it is looked at: it may call itself
+            self._give_words[name] = any(
+                isinstance(node, ast.FunctionDef) and statement.devices.gives_word(node)
+                for statement, node in self._heads(name, "gives")
+            )
+        return self._give_words[name]
+
+    def _rest(self, grounds: list[frozenset[Asked]]) -> None:
+        """Take down what the answer that is looked for leans on."""
+        assert self._asking is not None
+        self._grounds[self._asking] = grounds
+
     def _inherits(self, name: str, attr: str) -> bool:
         """Tell whether a class of the tree, or one that it inherits from, keeps a real device; others are trusted."""
-        return self._is_real(f"^{name}.{attr}")
+        return self._is_real(Asked("kept", name, attr))
 
     def _keep(self, name: str, attr: str) -> bool:
         """Tell whether each class of the tree that an object is called after keeps a real device.
@@ -687,7 +914,7 @@ class _Tree:
         called = self._called_as(name) if not found else []
         if called:
             # Which keep none themselves, but inherit one, as accelerate's and Lightning's heirs do.
-            self._grounds[self._asking] = [frozenset[str]()]
+            self._rest([frozenset()])
             return all(self._inherits_one(each, attr) for each in called) and (
                 self._is_given_real(name, attr)
             )
@@ -700,7 +927,7 @@ class _Tree:
             self._is_kept(statement, owner, attr) for statement, owner in found
         ):
             return False
-        self._grounds[self._asking] = [frozenset(self._leans_on)]
+        self._rest([frozenset(self._leans_on)])
         return self._is_given_real(name, attr)
 
     def _keeps_in_module(self, name: str, attr: str) -> bool:
@@ -713,7 +940,7 @@ class _Tree:
             for each in modules
         ):
             return False
-        self._grounds[self._asking] = [frozenset(self._leans_on)]
+        self._rest([frozenset(self._leans_on)])
         return self._is_given_real(name, attr)
 
     def _inherits_one(self, name: str, attr: str) -> bool:
@@ -787,8 +1014,8 @@ class _Tree:
         else:
             above = {base for _, _, bases in self._tree.classes.get(name, ()) for base in bases}
             real = all([self._inherits(base, attr) for base in above - {name}])
-        leans = frozenset(key for key in self._leans_on if not key.startswith("^"))
-        self._grounds[self._asking] = [leans]
+        leans = frozenset(key for key in self._leans_on if key.way != "kept")
+        self._rest([leans])
         return real
 
     def words(self) -> frozenset[str]:
@@ -797,13 +1024,12 @@ class _Tree:
             base for each in self._tree.classes.values() for _, _, above in each for base in above
         }
         keys = {
-            f"^{owner}.{attr}"
+            Asked("kept", owner, attr)
             for attr, kept in self._keepers.items()
             for owner, _, _ in kept
             if owner in bases
         }
-        real = self.real(keys)
-        return frozenset(key[1:] for key in keys - real)
+        return frozenset(f"{key.of}.{key.name}" for key in keys - self.real(keys))
 
     @cached_property
     def _keepers(self) -> dict[str, set[tuple[str, int, int]]]:
@@ -829,9 +1055,8 @@ class _Tree:
 
         Made in one pass over the texts: to search all of them for each name takes many times as long.
         """
-        names = {
-            name.removesuffix("()").encode() for name in chain(self._homes, self._tree.classes)
-        }
+        homes = self._tree.homes.values()
+        names = {n.encode() for n in chain(*homes, self._tree.classes, self._tree.names)}
         found: dict[bytes, list[int]] = {name: [] for name in names}
         for number, text in enumerate(self._texts):
             for name in names.intersection(text.raw.translate(_ONLY_WORDS).split()):
@@ -869,14 +1094,16 @@ class _Tree:
     ) -> bool:
         # Of a function that others may call, its callers have to show what it is for. What a private one
         # says that it takes, its callers know better.
-        shown = private = _PRIVATE.match(name.encode()) is not None
+        shown = private = _PRIVATE.match(name.encode()) is not None or all(
+            each.is_nested for each in signatures
+        )
         if any(each.takes_words(parameter, private) for each in signatures):
             return False
         # Or its default is a device that is made: `device=torch.device("cpu")`.
         shown = shown or all(isinstance(each.default(parameter), ast.Call) for each in signatures)
         # What one function of a name says of it, those that stand in its place are given, too.
         found = promised = _is_promised_to_all(signatures, parameter)
-        grounds = [frozenset[str]()] if promised else []
+        grounds: list[frozenset[Asked]] = [frozenset()] if promised else []
         heads = [signature.node for signature in signatures]
         if any(map(_is_wrapped, heads)) or any("fire.Fire(" in each.source for each in signatures):
             return False
@@ -910,15 +1137,15 @@ class _Tree:
                     found = True
                     shown = shown or not is_default
                     grounds.append(frozenset(self._leans_on))
-        self._grounds[self._asking] = grounds
+        self._rest(grounds)
         return (shown or promised) and found
 
     def _all_give_objects(
-        self, uses: Iterable[_Use], signatures: list[_Signature], parameter: str
+        self, uses: Iterable[_Use], signatures: list[_Signature], key: Asked
     ) -> bool:
-        """Tell whether every call gives something that has a real device: a tensor, a module."""
+        """Tell whether every call gives what is wanted: something with a real device, as a tensor, or a list of such."""
         found = False
-        grounds: list[frozenset[str]] = []
+        grounds: list[frozenset[Asked]] = []
         if any(_is_wrapped(each.node) for each in signatures):
             return False
         for count, (statement, node) in enumerate(uses):
@@ -928,28 +1155,48 @@ class _Tree:
             if statement.of_tests and not signatures[0].of_tests:
                 continue
             for signature in _meant_by(statement, call, signatures):
-                given = signature.given(call, parameter)
+                given = signature.given(call, key.name)
                 self._leans_on.clear()
-                if given is None or given is _NONE_GIVEN or not statement.devices.has_device(given):
+                if given is None or given is _NONE_GIVEN:
+                    return False
+                if not statement.devices.holds(given, key.want):
                     return False
                 found = True
                 grounds.append(frozenset(self._leans_on))
-        self._grounds[self._asking] = grounds
+        self._rest(grounds)
         return found
 
-    def _heads(self, name: str) -> list[_Use]:
-        """Return the functions of a name that are told a device, or the classes that are made with one."""
-        if name not in self._defined:
+    def _heads(self, name: str, way: str) -> list[_Use]:
+        """Return the functions of a name that are told a device, or give one, or the classes that are made or called with one."""
+        if (way, name) not in self._defined:
             found: list[_Use] = []
-            for number, at in self._homes.get(name, ()):
+            for number, at in self._tree.homes[way].get(name) or self._places(name):
                 statement = self._texts[number].at(at)
                 named = statement.named if statement is not None else {}
-                for node in named.get(name.removesuffix("()"), ()):
+                for node in named.get(name, ()):
                     if isinstance(node, (*_DEFINITIONS, ast.ClassDef)):
                         if all(node is not known for _, known in found) and statement is not None:
                             found.append((statement, node))
-            self._defined[name] = found
-        return self._defined[name]
+            self._defined[way, name] = found
+        return self._defined[way, name]
+
+    def _places(self, name: str) -> list[_Place]:
+        """Return where functions of a name, or classes, are defined; none where there are too many to tell them apart."""
+        if name.encode() in _NEVER or name not in self._tree.names | self._tree.classes.keys():
+            return []
+        found: list[_Place] = []
+        for number in self._with_word(name.encode()):
+            raw = self._texts[number].raw
+            for head in (f"def {name}".encode(), f"class {name}".encode()):
+                at = raw.find(head)
+                while at >= 0:
+                    after = at + len(head)
+                    if not (_is_of_word(raw[at - 1 : at]) or _is_of_word(raw[after : after + 1])):
+                        found.append((number, at))
+                    at = raw.find(head, after)
+            if len(found) > _FEW:
+                return []
+        return found
 
     def _uses_of(self, name: str) -> Iterator[_Use]:
         """Yield the nodes that use a name, those where it is defined first; what has been found is kept."""
@@ -968,7 +1215,8 @@ class _Tree:
 
     def _look_for(self, name: str) -> Iterator[_Use]:
         """Yield them as they are found; one that is no call for a text that cannot be read."""
-        homes = list(dict.fromkeys(number for number, _ in self._homes.get(name, ())))
+        known = self._tree.homes["parameter"].get(name, ())
+        homes = list(dict.fromkeys(number for number, _ in known))
         word = name.encode()
         for number in chain(homes, (n for n in self._with_word(word) if n not in homes)):
             for statement in self._texts[number].statements(word):
@@ -998,6 +1246,7 @@ class _Signature:
         self.devices = statement.devices
         self.owner = owner
         self.node = node
+        self.is_nested = statement.function_around(node) is not None
         of_class, given = owner is not None, node.args
         names = [arg.arg for arg in (*given.posonlyargs, *given.args)]
         static = any(
@@ -1017,6 +1266,8 @@ class _Signature:
 
     def takes_words(self, parameter: str, private: bool) -> bool:
         """Tell whether it says that it is given a word: by its default, its annotation or its docstring."""
+        if self.is_nested:
+            return False  # all of its calls are seen: a default counts where one leaves it to that
         default = self.default(parameter)
         if isinstance(default, ast.Constant) and default.value not in (None, "cpu", "meta"):
             return True
@@ -1033,7 +1284,7 @@ class _Signature:
         """Tell whether its annotation, its docstring or that of its class says that it is given a ``torch.device``."""
         said = self._all[parameter].annotation
         if said is not None:
-            return self.devices.promises_a_device(said)
+            return self.devices.promises(said, DEVICE)
         homes = [self.node, self.owner if self.node.name == "__init__" else None]
         return any(
             is_documented_device(ast.get_docstring(home, clean=False) or "", parameter)

@@ -249,6 +249,19 @@ def one_of(several: ast.Tuple, target: ast.Tuple, name: str) -> ast.expr | None:
     return after[0] if loose or len(several.elts) == len(names) else None
 
 
+def parts_of(
+    target: ast.expr, steps: tuple[int, ...] = ()
+) -> Iterator[tuple[ast.expr, tuple[int | str | None, ...]]]:
+    """Yield what a target binds, each with the places by which it is found in the value; after a star counted from the end."""
+    if not isinstance(target, (ast.Tuple, ast.List)):
+        yield target, steps
+        return
+    back = False
+    for at, each in enumerate(target.elts):
+        yield from parts_of(each, (*steps, at - len(target.elts) if back else at))
+        back = back or isinstance(each, ast.Starred)
+
+
 def stores(statement: ast.stmt, name: str) -> bool:
     """Tell whether something in a statement gives a name, or an attribute ``args.device``, a value."""
     owner, _, attr = name.rpartition(".")
@@ -264,6 +277,17 @@ def stores(statement: ast.stmt, name: str) -> bool:
                 return True
         add_children(part, todo)
     return False
+
+
+def puts_into(statement: ast.stmt, name: str) -> bool:
+    """Tell whether something in a statement changes an item of a list or a dictionary."""
+    return any(
+        isinstance(part, ast.Subscript)
+        and not isinstance(part.ctx, ast.Load)
+        and isinstance(part.value, ast.Name)
+        and part.value.id == name
+        for part in ast.walk(statement)
+    )
 
 
 def sets_by_name(statement: ast.stmt, owner: str) -> bool:

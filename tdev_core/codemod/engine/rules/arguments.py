@@ -11,7 +11,7 @@ import libcst as cst
 from tdev_core.codemod.engine.analysis.kinds import MAY_BE_CUDA, Kind
 from tdev_core.codemod.engine.analysis.nodes import descendants, string_value
 from tdev_core.codemod.engine.file import File
-from tdev_core.codemod.engine.rules.tensors import is_own_device
+from tdev_core.codemod.engine.rules.tensors import is_own_device, is_placed
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,7 @@ def _is_cpus_arm(file: File, value: cst.BaseExpression) -> bool:
 def _map_location(file: File, value: cst.BaseExpression) -> bool:
     kinds = file.flow.kinds(value)
     if Kind.NONE in kinds:
-        return True
+        return not is_placed(file, value)
     if kinds & MAY_BE_CUDA:
         return not is_own_device(file, value)
     return _mentions_cuda(value)

@@ -24,6 +24,12 @@ def is_own_device(file: File, node: cst.BaseExpression) -> bool:
         return False
 
 
+def is_placed(file: File, node: cst.BaseExpression) -> bool:
+    """Tell whether an expression is a real device where it could have been ``None`` a line before."""
+    asked, devices = _asked(file, node), file.devices
+    return asked is not None and devices is not None and devices.is_placed(asked)
+
+
 def _asked(file: File, node: cst.BaseExpression) -> ast.expr | None:
     """Return the expression in Python's tree that an expression of the engine's is."""
     found = file.python.at(file.tree.outer_span(node)) if file.python is not None else None

@@ -18,7 +18,7 @@ from functools import lru_cache
 from typing import Literal
 
 from tdev_core.codemod.engine.api import Style
-from tdev_core.codemod.engine.python.devices import Known
+from tdev_core.codemod.engine.python.known import Known
 from tdev_core.codemod.engine.python.tree import parse
 from tdev_core.codemod.engine.triage.provenance import gives_unknown_device, shows_real_devices
 from tdev_core.codemod.engine.vocabulary import (

@@ -12,7 +12,9 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable
 
-from tdev_core.codemod.engine.python.devices import Devices, Known
+from tdev_core.codemod.engine.python.asked import Asked
+from tdev_core.codemod.engine.python.devices import Devices
+from tdev_core.codemod.engine.python.known import Known
 from tdev_core.codemod.engine.python.lines import Lines
 from tdev_core.codemod.engine.python.tree import PythonTree
 from tdev_core.codemod.engine.vocabulary import (
@@ -178,7 +180,9 @@ class _Bindings:
                 if before.rstrip()[-1:] not in ("=", ":", "[", "|"):  # a parameter, not a default
                     kind = _ANNOTATED.match(text, end)
                     real = kind is not None and _DEVICE_TYPE.match(kind[1]) is not None
-                    if not real and not self._known.told(f"{self._owner(start)}.{name}"):
+                    if not real and not self._known.told(
+                        Asked("parameter", self._owner(start), name)
+                    ):
                         return False
                     bound = True
                 continue

@@ -1,0 +1,52 @@
+"""Holds the devices that other files tell of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tdev_core.codemod.engine.api import ProgramTree
+from tdev_core.codemod.engine.python.asked import Asked
+
+
+def _nothing(_: Asked) -> bool:
+    return False
+
+
+def _real(_: str, __: str) -> bool:
+    return True
+
+
+@dataclass(frozen=True)
+class Known:
+    """The devices that other files tell of."""
+
+    told: Callable[[Asked], bool] = _nothing
+    """The answers of all files together; no where nobody has asked them."""
+    inherits: Callable[[str, str], bool] = _real
+    """Whether a base class in another file keeps a real device in an attribute; what comes from outside does."""
+    words: frozenset[str] = frozenset()
+    """``Class.attribute`` of each class whose base, in whatever file, holds a word in it."""
+    promised: frozenset[str] = frozenset()
+    """Functions that promise a ``torch.device``."""
+    constants: frozenset[str] = frozenset()
+    """Variables of modules that hold one wherever they are set."""
+    modules: frozenset[str] = frozenset()
+    """What an absolute import of the tree's own starts with."""
+
+    @classmethod
+    def of(cls, tree: ProgramTree) -> Known:
+        """Return what is known of a tree that has been surveyed."""
+        told = tree.told_devices.__contains__
+        return cls(
+            told,
+            words=tree.word_devices,
+            promised=tree.give_devices,
+            constants=tree.device_constants,
+            modules=tree.modules,
+        )
+
+    def is_constant(self, name: str, imported_from: str) -> bool:
+        """Tell whether an imported name is a constant of the tree; ``.`` for a relative import."""
+        top = imported_from.partition(".")[0]
+        return name in self.constants and (not top or top in self.modules)
