@@ -1,0 +1,159 @@
+"""Each way in which a device comes to where torch is given it: a real one is left, what may be a word is tdev's."""
+
+from __future__ import annotations
+
+import time
+from pathlib import PurePath
+
+import pytest
+
+from tdev_core.codemod.engine import Names, Options, Survey, rewrite
+
+MAKES = "    return torch.zeros(3, device={})\n"
+
+
+def changed(files: dict[str, str], name: str) -> bool:
+    """Tell whether a file of a tree gets tdev's functions."""
+    seen = Survey(staying=False)
+    for path, text in files.items():
+        seen.see(PurePath("/src/pkg", path), text.encode(), "pkg")
+    options = Options(tree=seen.tree())
+    code = rewrite(files[name], Names.load(), options, filename=f"/src/pkg/{name}").code
+    return "tdev." in code
+
+
+def function(body: str, made_of: str = "device", parameters: str = "found, more") -> str:
+    lines = "".join(f"    {line}\n" for line in body.splitlines())
+    return f"import torch\n\n\ndef f({parameters}):\n{lines}{MAKES.format(made_of)}"
+
+
+@pytest.mark.parametrize(
+    ("body", "real"),
+    [
+        ("n, device = next((x.shape, x.device) for x in more if x is not None)", True),
+        ("n, device = next((x.shape, cfg.device) for x in more if x is not None)", False),
+        ("*shape, device = *found.shape, found.new_zeros(1).device", True),
+        ("first, *rest = [x.device for x in more]\ndevice = rest[0]", True),
+        ("first, *rest = [cfg.device for cfg in more]\ndevice = rest[0]", False),
+        ("devices = []\nfor x in more:\n    devices.append(x.device)\ndevice = devices[0]", True),
+        ("devices = []\nfor w in more:\n    devices.append(w)\ndevice = devices[0]", False),
+        ("devices = [found.detach().device]\ndevices += more\ndevice = devices[0]", False),
+        ("kept = {'at': found.detach().device}\ndevice = kept['at']", True),
+        ("kept = {'at': found.detach().device}\nkept['at'] = more\ndevice = kept['at']", False),
+        ("kept = dict(more)\nkept['at'] = found.detach().device\ndevice = kept['at']", True),
+        ("kept = {x: x.device for x in more}\ndevice = list(kept.values())[0]", True),
+        ("kept = {k: k for k in more}\ndevice = list(kept.values())[0]", False),
+        ("device = {x.device.type for x in more}.pop()", True),
+        ("for i, (name, x) in enumerate(zip(found, more)):\n    device = x.device", True),
+        ("for i, (name, device) in enumerate(zip(found, more)):\n    pass", False),
+    ],
+)
+def test_a_way_within_a_function(body: str, real: bool) -> None:
+    assert changed({"made.py": function(body)}, "made.py") is not real
+
+
+SPECS = "import torch\n\n\ndef spec_of(x: torch.Tensor{more}):\n    return {given}\n"
+USES = "import torch\nfrom .specs import spec_of\n\n\ndef f(found):\n    shape, device = spec_of(found)\n"
+
+
+@pytest.mark.parametrize(
+    ("given", "real"),
+    [
+        ("x.shape, x.device", True),
+        ("x.shape, torch.device('cpu')", True),
+        ("(x.shape, x.device) if len(x) else (None, x.device)", True),
+        ("x.shape, where", False),
+        ("where", False),
+    ],
+)
+def test_one_of_what_another_files_function_gives(given: str, real: bool) -> None:
+    files = {
+        "specs.py": SPECS.format(more=", where=None", given=given),
+        "uses.py": USES + MAKES.format("device"),
+    }
+    assert changed(files, "uses.py") is not real
+
+
+@pytest.mark.parametrize(
+    ("method", "real"),
+    [("self.data['boxes'].device", True), ("self.where", False), ("self.cfg.device", False)],
+)
+def test_a_method_of_the_class_that_a_parameter_is_annotated_with(method: str, real: bool) -> None:
+    files = {
+        "lists.py": f"class BoxList:\n    def device(self):\n        return {method}\n",
+        "uses.py": "import torch\nfrom .lists import BoxList\n\n\ndef f(anchors: BoxList):\n"
+        "    device = anchors.device()\n" + MAKES.format("device"),
+    }
+    assert changed(files, "uses.py") is not real
+
+
+@pytest.mark.parametrize(
+    ("call", "real"),
+    [
+        ("self.mask(3, x.device)", True),
+        ("self.mask(3, self.cfg.device)", False),
+        ("self.mask", False),
+    ],
+)
+def test_a_function_that_an_attribute_keeps(call: str, real: bool) -> None:
+    text = (
+        "import torch\n\n\ndef plain(n, device):\n    return torch.ones(n, device=device)\n\n\n"
+        "def other(n, device):\n    return None\n\n\nclass Attend:\n    def __init__(self, cfg, on):\n"
+        f"        self.cfg = cfg\n        self.mask = plain if on else other\n\n    def f(self, x):\n        return {call}\n"
+    )
+    assert changed({"attend.py": text}, "attend.py") is not real
+
+
+@pytest.mark.parametrize(
+    ("calls", "real"),
+    [("again(2, found.detach().device)", True), ("again(2)", False), ("again(2, more)", False)],
+)
+def test_a_function_in_another_one(calls: str, real: bool) -> None:
+    """Who calls it is all there; what its default says counts where one of them leaves it to that."""
+    body = f"def again(n, device='cuda'):\n    return torch.randint(0, n, (2,), device=device)\nout = {calls}"
+    text = f"import torch\n\n\ndef f(found, more):\n    {body.replace(chr(10), chr(10) + '    ')}\n    return out\n"
+    assert changed({"again.py": text}, "again.py") is not real
+
+
+@pytest.mark.parametrize(
+    ("said", "given", "real"),
+    [
+        ("torch.device", "device", True),
+        ("str", "device", False),
+        ("str", "state.device", True),
+        ("str", "torch.device(device)", True),
+        ("Optional[str]", "device", False),
+    ],
+)
+def test_an_annotation_that_a_caller_contradicts(said: str, given: str, real: bool) -> None:
+    text = (
+        "from typing import Optional\n\nimport torch\n\n\nclass Agent:\n"
+        f"    def __call__(self, state: torch.Tensor, device: {said}):\n        return self.get_action(state, {given})\n\n"
+        "    def get_action(self, state: torch.Tensor, device: torch.device):\n"
+        "        return torch.tensor(state, device=device)\n"
+    )
+    assert (
+        "tdev.tensor" in rewrite(text, Names.load(), _options("agents.py", text)).code
+    ) is not real
+
+
+def _options(name: str, text: str) -> Options:
+    seen = Survey(staying=False)
+    seen.see(PurePath("/src/pkg", name), text.encode(), "pkg")
+    return Options(tree=seen.tree())
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "while found:\n"
+        + "".join(f"    a{i} = a{i + 1}[0]\n    a{i + 1} = a{i}\n" for i in range(40)),
+        "while found:\n" + "".join(f"    a{i} = (a{i - 1}, a{i - 2})\n" for i in range(2, 60)),
+        "".join(f"a{i} = a{i - 1} if found else a{i - 2}\n" for i in range(2, 200)),
+    ],
+)
+def test_what_has_no_end_or_many_ways_is_given_up(body: str) -> None:
+    text = function(f"a0 = a1 = found.device\n{body}device = a1[0]")
+    start = time.process_time()
+    changed({"made.py": text}, "made.py")
+    assert time.process_time() - start < 5
