@@ -152,20 +152,3 @@ def named_beside_others(file: File) -> None:
             file.untouched.append(file.tree.span(line))
             said = f"{found[1]} is CUDA's device beside those of other accelerators; left as it is"
             file.find(ARMS, line, said)
-
-
-def only_cudas_arm(file: File, question: cst.CSTNode) -> None:
-    """Leave the arm that a kept question opens: where it is answered with yes, there is CUDA."""
-    below = question
-    for parent in file.tree.ancestors(question):
-        if isinstance(parent, (cst.If, cst.IfExp)):
-            if below is parent.test:
-                file.untouched.append(file.tree.span(parent.body))
-            return
-        needed = isinstance(parent, cst.BooleanOperation) and isinstance(parent.operator, cst.And)
-        called = isinstance(parent, cst.Call) and parent.func is below
-        if not needed and not called:
-            return
-        if isinstance(parent, cst.BooleanOperation) and below is parent.left:
-            file.untouched.append(file.tree.span(parent.right))
-        below = parent

@@ -2,11 +2,107 @@
 
 from __future__ import annotations
 
+import re
+
 import libcst as cst
 
+from tdev_core.codemod.engine.analysis.nodes import descendants
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.arms import enclosing_function
 from tdev_core.codemod.engine.rules.early_exits import after_early_exit
+
+
+def leave_what_it_opens(
+    file: File, question: cst.CSTNode, *, denied: bool = False, arms: bool = True
+) -> None:
+    """Leave what a question that stays opens, by itself, with others, or by the variable that keeps its answer: only CUDA gets there.
+
+    Args:
+        denied: the question itself asks for another: ``device.type != "cuda"``.
+        arms: whether the arms of an ``if`` are left, too, and not only the rest of its condition.
+    """
+    below, no = question, denied
+    given = False  # to a function, which does with it what it likes
+    for parent in file.tree.ancestors(question):
+        if isinstance(parent, cst.WithItem):
+            file.untouched.append(file.tree.span(parent))
+            return
+        if isinstance(parent, (cst.If, cst.IfExp)):
+            if below is parent.test and arms and not given:
+                _leave_arm(file, parent, no)
+            return
+        if isinstance(parent, cst.UnaryOperation) and isinstance(parent.operator, cst.Not):
+            no = not no
+        elif isinstance(parent, cst.BooleanOperation):
+            # `a and cuda` opens for CUDA alone; so is what `a or not cuda` goes past.
+            if isinstance(parent.operator, cst.Or) is not no:
+                return
+            if below is parent.left:
+                file.untouched.append(file.tree.span(parent.right))
+        elif isinstance(parent, cst.Call):
+            known = parent.func is below or file.tree.text(parent.func) in ("all", "any", "bool")
+            given = given or not known
+        elif isinstance(parent, (cst.Arg, cst.GeneratorExp, cst.ListComp)):
+            pass  # `all(device.type == "cuda" for device in devices)`
+        elif isinstance(parent, cst.Assign):
+            target = parent.targets[0].target
+            if (
+                len(parent.targets) == 1
+                and isinstance(target, cst.Name)
+                and not (no or given)
+                and arms
+            ):
+                _leave_opened_by(file, parent, target.value)
+            return
+        else:
+            return
+        below = parent
+
+
+def _leave_arm(file: File, choice: cst.If | cst.IfExp, no: bool) -> None:
+    if not no:
+        file.untouched.append(file.tree.span(choice.body))
+    elif isinstance(choice, cst.IfExp):
+        file.untouched.append(file.tree.span(choice.orelse))
+    elif isinstance(choice.orelse, cst.Else):
+        file.untouched.append(file.tree.span(choice.orelse.body))
+    elif choice.orelse is None and (later := after_early_exit(file, choice)) is not None:
+        file.untouched.append(later)
+
+
+def _leave_opened_by(file: File, kept_in: cst.Assign, name: str) -> None:
+    """Leave what the variable opens that keeps the answer, or one that needs it: ``if use_cp:``, ``if use_cp and big:``.
+
+    A variable that is bound again may open something else.
+    """
+    function = enclosing_function(file, kept_in)
+    home = file.tree.module if function is None else function.body
+    if function is None and re.search(rf"\bdef\b[^:]*\b{name}\b|\bglobal\b.*\b{name}\b", file.code):
+        return  # a parameter of that name is another one
+    opened: dict[str, list[cst.If | cst.IfExp]] = {}
+    needing: dict[str, list[str]] = {}
+    bound: list[str] = []
+    for node in descendants(home):
+        if isinstance(node, cst.Assign):
+            target = file.tree.text(node.targets[0].target)
+            bound.append(target)
+            if found := _FIRST_OF_ALL.match(file.tree.text(node.value)):
+                needing.setdefault(found[1], []).append(target)
+        elif isinstance(node, (cst.If, cst.IfExp)):
+            if found := _FIRST_OF_ALL.match(file.tree.text(node.test)):
+                opened.setdefault(found[1], []).append(node)
+    names = [name]
+    for each in names:
+        if bound.count(each) != 1:
+            continue
+        names += [given for given in needing.get(each, ()) if given not in names]
+        for choice in opened.get(each, ()):
+            file.untouched.append(file.tree.span(choice.test))
+            _leave_arm(file, choice, no=False)
+
+
+# `use_several = use_cuda and several`
+_FIRST_OF_ALL = re.compile(r"(\w+)(?:\s+and\s|\Z)")
 
 
 def leave_the_rest(file: File, question: cst.CSTNode, *, denied: bool = False) -> None:

@@ -18,9 +18,7 @@ from tdev_core.codemod.engine.rules.arms import ARMS, enclosing_function, is_the
 from tdev_core.codemod.engine.rules.backend_questions import ASKED, chooses_between_backends
 from tdev_core.codemod.engine.rules.build_version import NAME as VERSION_NAME
 from tdev_core.codemod.engine.rules.build_version import build_version
-from tdev_core.codemod.engine.rules.compare import beside_a_comparison_that_stays
 from tdev_core.codemod.engine.rules.counts import at_least_one
-from tdev_core.codemod.engine.rules.cudas_arms import only_cudas_arm
 from tdev_core.codemod.engine.rules.cudas_tests import skips_a_test_of_cudas
 from tdev_core.codemod.engine.rules.demands import DEMAND, answer, demand, has_kernels
 from tdev_core.codemod.engine.rules.device_calls import device_call
@@ -40,6 +38,7 @@ from tdev_core.codemod.engine.rules.left_to_cuda import (
     leave_decorated,
     leave_the_rest,
     leave_what_it_lets_through,
+    leave_what_it_opens,
 )
 from tdev_core.codemod.engine.rules.reasons import reason
 from tdev_core.codemod.engine.rules.reference_rules import ARGUMENT, PRIVATE, REFERENCE
@@ -71,6 +70,7 @@ from tdev_core.codemod.engine.rules.torch_names import (
     whole_question,
 )
 from tdev_core.codemod.engine.rules.torchscript import left_to_script
+from tdev_core.codemod.engine.rules.type_questions import beside_one_that_stays
 
 # A build script is left as it is, for it runs where tdev need not be; one that tdev runs is another thing.
 _IN_BUILD_SCRIPTS = "torch.utils.cpp_extension.CUDAExtension"
@@ -212,7 +212,7 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
         )
         kept_question(file, found, REFERENCE, message, "note")
         if name in ASKED:
-            only_cudas_arm(file, found.node)
+            leave_what_it_opens(file, found.node)
         return
     rest = name[len(routed) + 1 :]
     if routed == "torch.cuda" and rest.startswith("_"):
@@ -221,18 +221,18 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
     if name in ASKED:
         if found.node in chosen:
             kept_question(file, found, ARMS, chosen[found.node], "note")
-            only_cudas_arm(file, found.node)
+            leave_what_it_opens(file, found.node)
             leave_the_rest(file, found.node)
             return
         if said_of_others(file, found.node):
             said = f"the comment above {name} speaks of other accelerators; {LEFT}"
             kept_question(file, found, ARMS, said, "note")
-            only_cudas_arm(file, found.node)
+            leave_what_it_opens(file, found.node)
             leave_the_rest(file, found.node)
             return
         if means_cudas_type(file, found.node):
             kept_question(file, found, ARMS, f"{name} {LEAVES_OUT}", "note")
-            only_cudas_arm(file, found.node)
+            leave_what_it_opens(file, found.node)
             return
         if is_told_as_cudas(file, found.node):
             kept_question(file, found, REFERENCE, f"{name} is told as CUDA's; {LEFT}", "note")
@@ -254,7 +254,7 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
         if not file.options.program and skips_a_test_of_cudas(file, found.node):
             said = f"{name} decides about a test that holds on CUDA alone; {LEFT}"
             kept_question(file, found, DEMAND, said, "note")
-            only_cudas_arm(file, found.node)
+            leave_what_it_opens(file, found.node)
             leave_decorated(file, found.node)
             return
         requested = beside_a_request(file, found.node)
@@ -271,10 +271,10 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
             guarded = "copies that nobody waits for, which are right on CUDA alone"
         if guarded is None and asks_to_pin(file, found.node):
             guarded = "page-locked memory, which torch has for CUDA"
-        if guarded is None and beside_a_comparison_that_stays(file, found.node):
+        if guarded is None and beside_one_that_stays(file, found.node):
             said = f"{name} stands beside a question that is left as it is"
             kept_question(file, found, KERNEL, said, "note")
-            only_cudas_arm(file, found.node)
+            leave_what_it_opens(file, found.node)
             leave_the_rest(file, found.node)
             return
         if demanded is None or demanded.verdict == "kept":
@@ -284,13 +284,13 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
                 if demanded.skips:
                     leave_decorated(file, found.node)
                 elif found.target == "torch" or found.package == "tdev":
-                    only_cudas_arm(file, found.node)
+                    leave_what_it_opens(file, found.node)
                     leave_the_rest(file, found.node)
                 return
             if guarded is not None:
                 kept_question(file, found, KERNEL, f"{name} guards {guarded}; {LEFT}", "note")
                 if found.target == "torch" or found.package == "tdev":
-                    only_cudas_arm(file, found.node)
+                    leave_what_it_opens(file, found.node)
                     leave_the_rest(file, found.node)
                 return
         elif not demanded.skips:

@@ -13,7 +13,7 @@ def select(device):
 
 def wait(x):
     if x.device.type == "cuda":
-        tdev.cuda.synchronize()
+        torch.cuda.synchronize()
     print("then")
     if x.device.type == "mps":
         torch.mps.synchronize()
