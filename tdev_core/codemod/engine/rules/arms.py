@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 
 import libcst as cst
@@ -194,7 +195,8 @@ def chain_names_other(file: File, node: cst.If) -> bool:
         return True
     if last is not node and node is not head:
         return False
-    return any(_asks_otherwise(file, node, n.test) for n in _neighbours(file, head))
+    near = _neighbours(file, head)
+    return any(_asks_otherwise(file, node, n.test) for n in near) or _others_have_left(file, head)
 
 
 _KIND = re.compile(r"\b([\w.]*device_type|[\w.]*device\.type)\s*==\s*[\"'](\w+)[\"']")
@@ -218,3 +220,25 @@ def _neighbours(file: File, node: cst.If) -> list[cst.If]:
     at = list(body).index(node)
     near = [body[i] for i in (at - 1, at + 1) if 0 <= i < len(body)]
     return [n for n in near if isinstance(n, cst.If)]
+
+
+_RETURNS = re.compile(rf"(?m)^[ \t]*return\b[^\n]*[\"'](?:{NAMES})\b")
+
+
+def _others_have_left(file: File, choice: cst.If) -> bool:
+    """Tell whether another accelerator's device is returned in the block before a choice: it is one more arm of that.
+
+    ``try: if torch.backends.mps.is_available(): return model.to("mps")``. Of the whole text, since such a choice need
+    not be in the engine's tree.
+    """
+    if _RETURNS.search(file.tree.source) is None or (tree := file.python) is None:
+        return False
+    asked = tree.at(file.tree.span(choice.test))
+    own = next((p for p in tree.ancestors(asked) if isinstance(p, ast.If)), None) if asked else None
+    block = tree.block(own) if own is not None else []
+    for statement in block[: block.index(own)] if own in block else []:
+        for before in statement.body if isinstance(statement, ast.Try) else [statement]:
+            if isinstance(before, ast.If) and OTHERS.search(ast.unparse(before.test)):
+                if _RETURNS.search(tree.text(before.body)) is not None:
+                    return True
+    return False

@@ -23,7 +23,7 @@ from tdev_core.codemod.engine.analysis.resolve import Reference
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.python.tree import PythonTree
 from tdev_core.codemod.engine.rules._make import rule
-from tdev_core.codemod.engine.rules.guards import KERNEL_NAME
+from tdev_core.codemod.engine.rules.guards import KERNEL_NAME, LIBRARIES
 from tdev_core.codemod.engine.staying import DOUBLE
 from tdev_core.codemod.engine.survey import GUARDED
 
@@ -52,7 +52,8 @@ DEMAND = rule(
 
     A test that is skipped, and a function that returns another answer, choose: they ask
     `tdev.cuda.is_available()`, which is false on the CPU. So does a test that a flag does not fit the machine
-    (`if use_cuda and not torch.cuda.is_available(): raise`, `if use_cuda: assert torch.cuda.is_available()`): without the
+    (`if use_cuda and not torch.cuda.is_available(): raise`, `if use_cuda: assert torch.cuda.is_available()`, the `else` of `if cpu:`,
+    `if args.device == "cuda": assert torch.cuda.is_available()`): without the
     flag the program runs on the CPU, and the error says so. A demand for a number of CUDA's devices
     (`if torch.cuda.device_count() < n: raise`) stays. A test that hands CUDA's name to an assertion
     (`assertEqual(x.device.type, "cuda")`), or tries flash attention, stays as it is with its skip.
@@ -375,16 +376,13 @@ class _Guard:
         return self._after(choice, words, ends == "skip", choice.orelse)
 
     def _is_under_a_flag(self, statement: ast.stmt) -> bool:
-        """Tell whether a flag alone leads to a demand, which then is whether it fits the machine: ``if args.cuda: assert …``."""
+        """Tell whether what a person has chosen leads to a demand, which then is whether it fits the machine: ``if args.cuda: assert …``."""
         around = next(self._tree.ancestors(statement), None)
-        return (
-            not self._runs
-            and not isinstance(self._asked, ast.Compare)
-            and isinstance(around, ast.If)
-            and isinstance(around.test, (ast.Name, ast.Attribute))
-            and statement in around.body
-            and _FLAG.search(ast.unparse(around.test)) is not None
-        )
+        if self._runs or isinstance(self._asked, ast.Compare) or not isinstance(around, ast.If):
+            return False
+        if statement in around.body:
+            return _is_chosen(around.test)
+        return statement in around.orelse and _is_chosen_against(around.test)
 
     def _is_a_way_of_several(self, choice: ast.If) -> bool:
         """Tell whether a flag leads here, and to the CPU where it is not set: ``if use_cuda: … else: device = "cpu"``.
@@ -487,6 +485,47 @@ _FLAG = re.compile(
     r"(?:^|[._])(?:(?:use|enable|with)_)?(?:cuda|gpu|ddp|nccl|\w*parallel|\w*distributed|\w*backend)s?\Z",
     re.IGNORECASE,
 )
+# `if cpu: … else: assert …`
+_AGAINST = re.compile(
+    r"(?:^|[._])(?:(?:use|force|on|run_on)_)?cpu(?:_only)?\Z|(?:^|[._])(?:no|disable|without)_(?:cuda|gpu)s?\Z",
+    re.IGNORECASE,
+)
+# A word that was asked for, and no device's type: `"cuda" in os.environ["DEVICE"]`.
+_WORD = re.compile(r"cuda(?::\d+)?\Z")
+
+
+def _is_chosen(test: ast.expr) -> bool:
+    """Tell whether a test is a flag for CUDA, or asks for its name: the program runs without it as well."""
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return _is_chosen_against(operand)
+        case ast.Name() | ast.Attribute():
+            return _FLAG.search(ast.unparse(test)) is not None
+        case (
+            ast.Compare(left=left, ops=[ast.Eq()], comparators=[ast.Constant(value=str(word))])
+            | ast.Compare(left=ast.Constant(value=str(word)), ops=[ast.In()], comparators=[left])
+            | ast.Call(
+                func=ast.Attribute(value=left, attr="startswith"),
+                args=[ast.Constant(value=str(word))],
+            )
+        ):
+            of_a_device = isinstance(left, ast.Attribute) and left.attr == "type"
+            return not of_a_device and _WORD.match(word) is not None
+        case _:
+            return False
+
+
+def _is_chosen_against(test: ast.expr) -> bool:
+    """Tell whether a test is a flag for the CPU, or that none for CUDA is set."""
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return _is_chosen(operand)
+        case ast.Name() | ast.Attribute():
+            return _AGAINST.search(ast.unparse(test)) is not None
+        case _:
+            return False
+
+
 _CALLBACK = re.compile(r"(?:fn|func|function|callback|callable_?)\Z")
 
 
@@ -577,16 +616,6 @@ def _ends(arm: list[ast.stmt]) -> Literal["error", "skip", "return"] | None:
             return None
 
 
-# Libraries that run wherever torch does; what they are given is tdev's.
-_LIBRARIES = frozenset(
-    "torch tdev numpy scipy sklearn pandas matplotlib PIL cv2 tqdm yaml omegaconf hydra einops wandb "
-    "tensorboard tensorboardX torchvision torchaudio torchtext transformers datasets tokenizers "
-    "accelerate diffusers peft timm safetensors sentencepiece tiktoken lightning pytorch_lightning "
-    "torchmetrics rich typer click pytest hypothesis huggingface_hub evaluate imageio skimage networkx "
-    "requests psutil packaging typing_extensions setuptools absl gymnasium gym".split()
-)
-
-
 def _reached(file: File, guarded: list[ast.stmt]) -> Literal["cuda", "known", "unknown"]:
     """Tell what statements reach, through the functions of the file that they call.
 
@@ -625,7 +654,7 @@ def _reached(file: File, guarded: list[ast.stmt]) -> Literal["cuda", "known", "u
 def _is_known(file: File, module: str) -> bool:
     """Tell whether a module is one that runs wherever torch does, or one of the tree's without kernels."""
     top = module.split(".")[0]
-    if top in _LIBRARIES or top in sys.stdlib_module_names:
+    if top in LIBRARIES or top in sys.stdlib_module_names:
         return True
     tree = file.options.tree
     parts = [part for part in module.split(".") if part]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 
@@ -32,7 +33,7 @@ from tdev_core.codemod.engine.vocabulary import NOTE
 _GPU_PACKAGES = r"\b(?:onnxruntime|paddlepaddle|tensorflow|faiss|mxnet)[-_]gpu\b"
 _NVIDIA = r"\bnvidia[-_]smi\b|\bnvcc\b|(?i:nvlink)|\bnvml[A-Z]"
 # A package's name, alone or in that of a flag (`_TRITON_AVAILABLE`).
-_PACKAGE = rf"(?i:(?<![a-z])(?:{GUARDED})(?![a-z])|(?-i:\bHAS_(?:BNB|Q_GALORE)\b|\b_?(?:CUEQ?|OEQ|FLASHTP)_AVAILABLE\b)|(?<![a-z])fused_?(?:adam|lamb|layer_?norm|rms_?norm)\w*|replace_with_kernel_inject)"
+_PACKAGE = rf"(?i:(?<![a-z])(?:{GUARDED})(?![a-z])|(?-i:\bHAS_(?:BNB|Q_GALORE)\b|\b_?(?:CUEQ?|OEQ|FLASHTP)_AVAILABLE\b)|(?<![a-z])vllm(?![a-z])|(?<![a-z])fused_?(?:adam|lamb|layer_?norm|rms_?norm)\w*|replace_with_kernel_inject)"
 _CUDA_ONLY = re.compile(
     rf"{_PACKAGE}|(?i:(?<![a-z])flash(?![a-z]))"
     # which torch has without its gradient on MPS
@@ -127,6 +128,8 @@ def availability_guards(file: File, node: cst.CSTNode) -> str | None:
         return "what only knows NVIDIA's devices"
     if guards_cuda_only(file, node, _PACKAGES):
         return "packages that exist for CUDA only"
+    if (package := _beside_a_package(file, node)) is not None:
+        return f"{package}, which is asked for with CUDA"
     if guards_cuda_only(file, node, _NO_WORDS):
         return "kernels written for CUDA"
     if guards_cuda_only(file, node, _RUNTIME) or _kept_for(file, node, _RUNTIME):
@@ -152,9 +155,53 @@ def availability_guards(file: File, node: cst.CSTNode) -> str | None:
         return "what torch takes for CUDA alone"
     if _is_said_to_need_cuda(file, node):
         return "what is said to need CUDA"
-    if guards_cuda_only(file, node, _TF32):
+    if guards_tf32(file, node):
         return "a number format of NVIDIA's"
     return why_the_choice_stays(file, node)
+
+
+LIBRARIES = frozenset(
+    "torch tdev numpy scipy sklearn pandas matplotlib PIL cv2 tqdm yaml omegaconf hydra einops wandb "
+    "tensorboard tensorboardX torchvision torchaudio torchtext transformers datasets tokenizers "
+    "accelerate diffusers peft timm safetensors sentencepiece tiktoken lightning pytorch_lightning "
+    "torchmetrics rich typer click pytest hypothesis huggingface_hub evaluate imageio skimage networkx "
+    "requests psutil packaging typing_extensions setuptools absl gymnasium gym".split()
+)
+"""Libraries that run wherever torch does; what they are given is tdev's."""
+
+
+def _beside_a_package(file: File, node: cst.CSTNode) -> str | None:
+    """Return the package that a condition asks for with CUDA, by a flag that a ``try`` of its import sets.
+
+    ``_HAS_KERNELS and torch.cuda.is_available()``, of what runs wherever torch does not.
+    """
+    flags: set[str] = set()
+    for parent in file.tree.ancestors(node):
+        if isinstance(parent, cst.BooleanOperation) and isinstance(parent.operator, cst.And):
+            others = (parent.left, parent.right)
+            flags |= {other.value for other in others if isinstance(other, cst.Name)}
+        elif not isinstance(parent, (cst.Call, cst.BooleanOperation)):
+            break
+    if not flags or "import" not in file.code or (python := file.python) is None:
+        return None
+    own = file.options.tree.modules if file.options.tree is not None else frozenset()
+    for tried in python.statements:
+        if not isinstance(tried, ast.Try):
+            continue
+        inside = list(ast.walk(ast.Module(tried.body, [])))
+        set_there = {
+            n.id for n in inside if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+        }
+        if flags.isdisjoint(set_there):
+            continue
+        for each in inside:
+            names = [a.name for a in each.names] if isinstance(each, ast.Import) else []
+            if isinstance(each, ast.ImportFrom) and each.level == 0:
+                names = [each.module or ""]
+            for top in (name.partition(".")[0] for name in names):
+                if top and top not in LIBRARIES | own | sys.stdlib_module_names:
+                    return top
+    return None
 
 
 def why_the_choice_stays(file: File, node: cst.CSTNode) -> str | None:
@@ -166,6 +213,11 @@ def why_the_choice_stays(file: File, node: cst.CSTNode) -> str | None:
     if holder := _holder(file):
         return f"the device of {holder}, which knows CUDA and the CPU alone"
     return None
+
+
+def guards_tf32(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a test decides about TF32."""
+    return guards_cuda_only(file, node, _TF32)
 
 
 _MOVED = re.compile(r"\.cuda\(|[\"']cuda(?::\d+)?[\"']|\bdevice\b")

@@ -18,7 +18,9 @@ def asks_for_device(file: File, node: cst.CSTNode) -> bool:
         return True
     if isinstance(node, cst.Attribute) and node.attr.value == "type":
         kinds = file.flow.kinds(node.value)
-        return bool(kinds) and kinds <= {Kind.DEVICE, Kind.NONE}
+        return (
+            bool(kinds) and kinds <= {Kind.DEVICE, Kind.NONE} or _holds_a_device(file, node.value)
+        )
     if isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value == "str":
         return bool(node.args) and asks_for_device(file, node.args[0].value)
     if isinstance(node, cst.Name):
@@ -30,6 +32,24 @@ def asks_for_device(file: File, node: cst.CSTNode) -> bool:
             and file.flow.kinds(node) <= {Kind.CUDA, Kind.OTHER}
         )
     return file.flow.kinds(node) == {Kind.DEVICE}
+
+
+def _holds_a_device(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a name is given nothing but devices, those that are called so among them.
+
+    ``d = torch.device(device) if isinstance(device, str) else device``, whose ``type`` is asked then.
+    """
+    if not isinstance(node, cst.Name):
+        return False
+    given = [b.value for b in file.scopes.of(node).lookup(node.value)]
+    arms: list[cst.BaseExpression | None] = []
+    for value in given:
+        arms += [value.body, value.orelse] if isinstance(value, cst.IfExp) else [value]
+    made = [file.flow.kinds(arm) == {Kind.DEVICE} if arm is not None else False for arm in arms]
+    return any(made) and all(
+        real or arm is not None and is_device_word(arm)
+        for real, arm in zip(made, arms, strict=True)
+    )
 
 
 _BARE = re.compile(r"(^|_)type$|^type_")

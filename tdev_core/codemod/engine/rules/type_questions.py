@@ -24,7 +24,11 @@ from tdev_core.codemod.engine.rules.arms import (
     enclosing_function,
 )
 from tdev_core.codemod.engine.rules.demands import Demand, demand, has_kernels
-from tdev_core.codemod.engine.rules.guards import guards_cuda_only, guards_full_autocast
+from tdev_core.codemod.engine.rules.guards import (
+    guards_cuda_only,
+    guards_full_autocast,
+    guards_tf32,
+)
 from tdev_core.codemod.engine.rules.operands import (
     asks_for_device,
     last_name,
@@ -241,6 +245,9 @@ def for_itself(file: File, asked: Asked) -> Judged:
     if not met and (guards_cuda_only(file, node) or has_kernels(file)):
         said = "guards code that only CUDA can run; left as it is"
         return Judged(Stays(said, guards=True), demanded)
+    if not met and guards_tf32(file, node):
+        said = "guards a number format of NVIDIA's; left as it is"
+        return Judged(Stays(said, severity="note"), demanded)
     if leaves_out_others(file, node) and (demanded is None or not moves_there(file, node)):
         # A word that starts so may have been asked for whatever is used.
         opens = _is_type(operand) or isinstance(node, cst.Comparison)

@@ -3,7 +3,7 @@ import tdev
 
 def flops(args):
     if args.device == 'cuda:0':
-        assert tdev.answers_cuda(
+        assert tdev.cuda.is_available(
         ), 'No valid cuda device detected, please double check...'
     return 1
 
