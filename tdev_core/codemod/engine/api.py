@@ -99,6 +99,8 @@ class ProgramTree:
     """Classes with a ``forward`` that name no device in their methods, nor do those that they speak of; ``*``: all of the tree."""
     know_mps: frozenset[str] = frozenset()
     """Packages of the tree with a module, and not only a test, that asks for MPS or makes a device of it."""
+    cuda_alone: frozenset[str] = frozenset()
+    """Functions that say CUDA in their name, and that one file of the tree names alone."""
     needs_cuda: Mapping[str, str] = field(default_factory=dict)
     """Files, as they are shown, that import a module which cannot be imported without CUDA, and why in words."""
 

@@ -50,6 +50,8 @@ _DEFINED = re.compile(
     rb"|^(\w*(?:CUDA|GPU|cuda|gpu)\w*)[ \t]*(?::[^=\n]+)?=[^\n]*(?:is_available|device_count)\(",
     re.MULTILINE,
 )
+_OF_CUDA = re.compile(rb"cuda\w*")
+_BEFORE = re.compile(rb"(?:(?<!\w)def )?(\w*)\Z")
 _ANSWERS = (b"cuda.is_available", b"cuda.device_count")
 _WORD = re.compile(rb"\w*(?:[cC]uda|CUDA|[gG]pu|GPU)\w*")
 _OTHERS = rb"mps|xpu|npu|hpu|mlu|musa|mtia|xla|tpu"
@@ -160,6 +162,8 @@ class Survey:
         self._called: set[str] = set()
         self._beside: set[str] = set()
         self._say_cuda: list[bytes] = []
+        self._words_of_cuda: dict[bytes, bool] = {}
+        """The words that say CUDA, and whether one file alone has them, which defines a function of that name."""
         self._size = 0
         self._compiled: set[str] = set()
         self._capabilities: set[str] = set()
@@ -265,15 +269,29 @@ class Survey:
             for found in _FUNCTION.finditer(raw):
                 if b"get_device_capability" in found[0] and _OF_NVIDIAS.search(found[0]):
                     self._architectures.add(found[1].decode())
+        if b"uda" in signs and not self._looks_for_staying:
+            self._name_cuda(raw)
         if not signs.isdisjoint(_CUDA_SIGNS):
             self._questions(raw)
             if self._looks_for_staying:
                 self._stays(path, raw)
 
+    def _name_cuda(self, raw: bytes) -> None:
+        """Take into account which functions say CUDA in their name, and who else names them."""
+        words: dict[bytes, bool] = {}
+        for found in _OF_CUDA.finditer(raw):
+            before = _BEFORE.search(raw, max(0, found.start() - 64), found.start())
+            name = (before[1] if before is not None else b"") + found[0]
+            defines = before is not None and before[0].startswith(b"def ")
+            words[name] = words.get(name, False) or defines
+        for name, defines in words.items():
+            self._words_of_cuda[name] = defines and name not in self._words_of_cuda
+
     def see_cells(self, text: str) -> None:
         """Take into account whom a notebook calls."""
         if not self._looks_for_staying:
             self._callers.see(text.encode())
+            self._name_cuda(text.encode())
 
     def _annotated(self, raw: bytes) -> None:
         """Take into account which classes annotate a device as a string."""
@@ -422,6 +440,11 @@ class Survey:
             switches=frozenset(name.decode() for name in self._switches),
             called=frozenset(self._called & self._defined),
             beside=frozenset(self._beside & self._defined),
+            cuda_alone=frozenset(
+                name.decode()
+                for name, alone in self._words_of_cuda.items()
+                if alone and name != b"cuda"
+            ),
         )
 
 

@@ -1,4 +1,7 @@
-"""Finds private functions that nothing calls but what stays CUDA's: they are reached on CUDA alone."""
+"""Finds functions and classes that nothing uses but what stays CUDA's: they are reached on CUDA alone.
+
+Private ones, which their file uses alone, and those that say CUDA in their name and that no other file of the tree names.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +14,21 @@ from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.python.lines import Span
 from tdev_core.codemod.engine.rules.kernels import KERNEL
 
-_HEAD = re.compile(r"^[ \t]*(?:async[ \t]+)?def[ \t]+(\w+)", re.MULTILINE)
+_HEAD = re.compile(r"^[ \t]*(?:(?:async[ \t]+)?def|class)[ \t]+(\w+)", re.MULTILINE)
 _NEAR = 6
 """The functions above a change of which it may lie in one: others are nested in that."""
-_PRIVATE = re.compile(r"_[a-z]\w*\Z")
+_PRIVATE = re.compile(r"_[a-zA-Z]\w*\Z")
+
+
+def _is_of_its_file(file: File, name: str) -> bool:
+    """Tell whether no other file uses a function or class of this name."""
+    if _PRIVATE.match(name) is not None:
+        return True
+    return file.options.tree is not None and name in file.options.tree.cuda_alone
 
 
 def behind_what_stays(file: File) -> dict[Span, str]:
-    """Return the private functions in which something changes and that are called by nothing but what stays, by their spans.
+    """Return those functions and classes in which something changes and that nothing uses but what stays, by their spans.
 
     A decorator may call a function, and so may who is handed it.
     """
@@ -29,7 +39,7 @@ def behind_what_stays(file: File) -> dict[Span, str]:
         return {}
     found: dict[str, list[Span]] = {}
     for node in python.statements:
-        if isinstance(node, ast.FunctionDef) and _PRIVATE.match(node.name):
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and _is_of_its_file(file, node.name):
             span = python.span(node)
             if not node.decorator_list:
                 found.setdefault(node.name, []).append(span)
@@ -66,20 +76,21 @@ def _uses(code: str, name: str) -> Iterator[int]:
         if (
             not any(each.isalnum() or each == "_" for each in around)
             and code[at - 4 : at] != "def "
+            and code[at - 6 : at] != "class "
         ):
             yield at
         at = code.find(name, end)
 
 
 def _changes_a_private_one(file: File) -> bool:
-    """Tell by the lines above the changes whether one may lie in a private function."""
+    """Tell by the lines above the changes whether one may lie in such a function or class."""
     heads = [(found.start(), found[1]) for found in _HEAD.finditer(file.tree.source)]
     starts = [start for start, _ in heads]
     for start, _ in file.changes:
         column = file.tree.position(start)[1]
         # The function is the last one above that stands further to the left; of several, any may be it.
         for at, name in heads[max(0, (here := bisect_right(starts, start)) - _NEAR) : here]:
-            if _PRIVATE.match(name) and file.tree.position(at)[1] < max(column, 2):
+            if _is_of_its_file(file, name) and file.tree.position(at)[1] < max(column, 2):
                 return True
     return False
 

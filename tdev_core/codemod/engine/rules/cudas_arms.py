@@ -22,6 +22,8 @@ _ASKS_FOR_CUDA = re.compile(
     r"\bcuda\.is_available\(|\bis_(?:torch_)?cuda_available\(|\bcuda_is_available\(|\.is_cuda\b"
     r"|==\s*[\"']cuda[\"']|\.startswith\([\"']cuda"
 )
+# Of a device that is there: the question stays, whatever its arm gives.
+_OF_THE_TYPE = re.compile(r"\.type\s*==|\.type\.startswith\(|\.is_cuda\b")
 _DENIES = re.compile(r"\bnot\b(?!\s+in\b)|!=(?!\s*[\"']cpu[\"'])|\bor\b")
 # What a condition has been rid of besides: `not cpu and not mps and torch.cuda.is_available()`.
 _NOT_THE_OTHERS = re.compile(
@@ -58,7 +60,7 @@ def cudas_arms(file: File) -> None:
             beside = chain_names_other(file, choice) or rest_is_others(file, choice)
         else:
             beside = names_other(file, top_choice(file, choice), choice.test)
-        if beside and gives_devices(file, choice.test):
+        if beside and not _OF_THE_TYPE.search(test) and gives_devices(file, choice.test):
             continue
         of_others = asked == test and names_other(file, choice.test)
         if (beside or said_of_others(file, choice)) and not of_others:

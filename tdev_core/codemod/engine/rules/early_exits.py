@@ -36,7 +36,8 @@ def after_early_exit(file: File, node: cst.If) -> Span | None:
             if found[1].strip() or indent < column:
                 break
             level = indent if level < 0 else level
-            last = text if indent == level else last
+            if indent == level and text[0] not in ")]}":  # of a call over several lines
+                last = text
         here += 1
     if _LEAVES.match(last) is None or here > tree.line_count:
         return None

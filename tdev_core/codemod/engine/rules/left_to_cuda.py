@@ -59,6 +59,24 @@ def leave_what_it_opens(
         below = parent
 
 
+def _counts(node: cst.Comparison) -> bool | None:
+    """Tell what a comparison of a count of devices says of there being any; None where it may be either."""
+    (asked,) = node.comparisons if len(node.comparisons) == 1 else (None,)
+    number = asked.comparator if asked is not None else None
+    if asked is None or not isinstance(number, cst.Integer):
+        # `device_count() > rank`
+        return True if asked is not None and isinstance(asked.operator, cst.GreaterThan) else None
+    match asked.operator, int(number.value, 0):
+        case (cst.GreaterThan(), _) | (cst.NotEqual(), 0):
+            return True
+        case (cst.GreaterThanEqual() | cst.Equal(), least) if least > 0:
+            return True
+        case (cst.Equal() | cst.LessThanEqual(), 0) | (cst.LessThan(), 1):
+            return False
+        case _:
+            return None
+
+
 def _leave_arm(file: File, choice: cst.If | cst.IfExp, no: bool) -> None:
     if not no:
         file.untouched.append(file.tree.span(choice.body))

@@ -83,6 +83,10 @@ def _opens_them_by_name(file: File, found: Reference) -> bool:
 _OPENED = re.compile(r"(?m)^([ \t]*)if[ \t]+(\w+)[ \t]*:[ \t]*\n((?:\1[ \t]+[^\n]*\n?)+)")
 
 
+# What else of CUDA's an arm may do.
+_MORE = re.compile(r"\bcuda\.\w|[\"']cuda\b|\.cuda\(")
+
+
 @lru_cache(maxsize=4)
 def _openers(code: str) -> frozenset[str]:
     """Return the variables of a text that are asked for such states, and for nothing else."""
@@ -92,7 +96,7 @@ def _openers(code: str) -> frozenset[str]:
     only = {
         name
         for name, several in arms.items()
-        if all(_STATES.search(line) for arm in several for line in arm.strip().splitlines())
+        if all(_STATES.search(arm) and not _MORE.search(_STATES.sub("", arm)) for arm in several)
     }
     return frozenset(
         name
