@@ -69,6 +69,7 @@ _TDEV: tuple[Pass, ...] = (
     cudas_arms.tried_beside_others,
     cudas_arms.named_beside_others,
     cudas_arms.under_a_fake,
+    cudas_arms.after_what_refuses,
     parallel_arms.done_for_others,
     parallel_arms.functions_of_others,
     whole_files.functions_of_cuda,

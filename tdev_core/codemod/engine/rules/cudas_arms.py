@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 
 import libcst as cst
@@ -154,3 +155,56 @@ def named_beside_others(file: File) -> None:
             file.untouched.append(file.tree.span(line))
             said = f"{found[1]} is CUDA's device beside those of other accelerators; left as it is"
             file.find(ARMS, line, said)
+
+
+# What refuses all but CUDA where it is called, whatever tdev answers: a program of NVIDIA's, Lightning's word for its devices.
+_CHECKED = frozenset({"check_output", "check_call"})
+_OF_LIGHTNING = frozenset({"Fabric", "Trainer"})
+
+
+def after_what_refuses(file: File) -> None:
+    """Leave what follows a call in its block that fails wherever there is no CUDA: ``check_output(["nvidia-smi"])``."""
+    source = file.tree.source
+    if file.options.all or file.options.program:
+        return
+    if not ("nvidia-smi" in source or "accelerator=" in source and "cuda" in source):
+        return
+    tree = file.python
+    for statement in tree.statements if tree is not None else ():
+        if tree is None or not isinstance(statement, (ast.Expr, ast.Assign, ast.AnnAssign)):
+            continue
+        if (refuses := _refuses(statement.value)) is None:
+            continue
+        _ = next(tree.ancestors(statement), None)
+        last = tree.block(statement)[-1]
+        if last is statement:
+            continue
+        rest = tree.span(statement)[1], tree.span(last)[1]
+        if CALLS_CUDA.search(source, *rest) is not None:
+            file.untouched.append(rest)
+            said = f"{refuses} refuses all but CUDA, and what follows with it; left as it is"
+            file.find_at(ARMS, tree.span(statement)[0], said, "note")
+
+
+def _refuses(value: ast.expr | None) -> str | None:
+    """Return what is called that fails wherever there is no CUDA."""
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+        inner = value.func.value
+        if isinstance(inner, ast.Call):  # `run([…], check=True).stdout.decode()`
+            return _refuses(inner)
+        if isinstance(inner, ast.Attribute) and isinstance(inner.value, ast.Call):
+            return _refuses(inner.value)
+    if not isinstance(value, ast.Call):
+        return None
+    name = ast.unparse(value.func).rpartition(".")[2]
+    told = {each.arg: ast.unparse(each.value) for each in value.keywords}
+    if name in _OF_LIGHTNING and told.get("accelerator") in ("'cuda'", '"cuda"'):
+        return f'{name}(accelerator="cuda")'
+    checked = name in _CHECKED or name == "run" and told.get("check") == "True"
+    if checked and value.args:
+        command = value.args[0]
+        first = command.elts[0] if isinstance(command, ast.List) and command.elts else command
+        said = ast.unparse(first)
+        if "nvidia-smi" in (said if first is not command else said.partition(" ")[0]):
+            return "nvidia-smi"
+    return None

@@ -95,6 +95,8 @@ def demand(file: File, node: cst.CSTNode, *, negated: bool = False) -> Demand | 
     if isinstance(asked, ast.Compare) and isinstance(asked.comparators[0], ast.Constant):
         if isinstance(asked.comparators[0].value, int):
             told = counts(asked)
+            if told is None and not file.options.program and _demands_several(tree, asked):
+                return Demand("kept", False, "demands a number of CUDA's devices")
             if told is None or _COUNTED.search(file.code):
                 return None
             negated = not told
@@ -107,6 +109,7 @@ def demand(file: File, node: cst.CSTNode, *, negated: bool = False) -> Demand | 
     elif reached == "known" and any(DOUBLE.search(tree.text([each])) for each in found.guarded):
         reached = "unknown"  # MPS has no such numbers
     at_start = (found.at_start or _is_of_a_script(file, found)) and not found.skips
+    at_start = at_start and not any(map(_makes_double, found.guarded))
     if found.home is not None:
         if _calls_back(found.home, found.guarded):
             reached = "unknown" if reached == "known" else reached
@@ -132,6 +135,34 @@ def demand(file: File, node: cst.CSTNode, *, negated: bool = False) -> Demand | 
     if not known and _SAYS.search(found.words):
         return Demand("kept", found.skips, "says CUDA, and what it guards is not in the tree")
     return Demand("met", found.skips)
+
+
+def _makes_double(statement: ast.stmt) -> bool:
+    """Tell whether something is made in double precision on a device that is named: MPS refuses that."""
+    return any(
+        isinstance(call, ast.Call)
+        and {"device", "dtype"} <= {each.arg for each in call.keywords}
+        and any(
+            each.arg == "dtype" and DOUBLE.search(ast.unparse(each.value)) is not None
+            for each in call.keywords
+        )
+        for call in ast.walk(statement)
+    )
+
+
+def _demands_several(tree: PythonTree, asked: ast.Compare) -> bool:
+    """Tell whether the program ends where there are fewer devices than several: ``if device_count() < 2: raise``."""
+    match asked.ops, asked.comparators:
+        case [ast.Lt()], [ast.Constant(value=int(least))] if least > 1:
+            pass
+        case _:
+            return False
+    for parent in tree.ancestors(asked):
+        if isinstance(parent, ast.If):
+            return asked in ast.walk(parent.test) and _ends(parent.body) == "error"
+        if not (isinstance(parent, ast.BoolOp) and isinstance(parent.op, ast.Or)):
+            return False
+    return False
 
 
 # What two options have to agree on: "the device must be set to 'cuda'".

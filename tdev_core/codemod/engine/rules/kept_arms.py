@@ -9,7 +9,7 @@ import libcst as cst
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.arms import enclosing_function
 from tdev_core.codemod.engine.rules.guards import guards_cuda_only
-from tdev_core.codemod.engine.rules.left_to_cuda import leave_the_rest, leave_what_it_opens
+from tdev_core.codemod.engine.rules.left_to_cuda import leave_what_it_opens
 from tdev_core.codemod.engine.rules.speaks_of_others import is_listed, leaves_out_others
 from tdev_core.codemod.engine.rules.type_questions import Asked, asked_by, judge
 
@@ -37,8 +37,6 @@ def _by_its_type(file: File, asked: Asked) -> None:
         leave_what_it_opens(file, asked.node, denied=asked.denies, arms=False)
     elif stays.opens:
         leave_what_it_opens(file, asked.node, denied=asked.denies)
-        if judged.demanded is not None:
-            leave_the_rest(file, asked.node, denied=asked.denies)
 
 
 def arms_of_kept_answers(file: File) -> None:

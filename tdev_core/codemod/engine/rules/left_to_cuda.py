@@ -15,7 +15,7 @@ from tdev_core.codemod.engine.rules.early_exits import after_early_exit
 def leave_what_it_opens(
     file: File, question: cst.CSTNode, *, denied: bool = False, arms: bool = True
 ) -> None:
-    """Leave what a question that stays opens, by itself, with others, or by the variable that keeps its answer: only CUDA gets there.
+    """Leave what a question that stays opens, by itself, with others, or by the variable that keeps its answer, or past an exit for all others.
 
     Args:
         denied: the question itself asks for another: ``device.type != "cuda"``.
@@ -26,6 +26,11 @@ def leave_what_it_opens(
     for parent in file.tree.ancestors(question):
         if isinstance(parent, cst.WithItem):
             file.untouched.append(file.tree.span(parent))
+            return
+        if isinstance(parent, cst.Assert):
+            home = enclosing_function(file, question)
+            if home is not None and not (no or given):
+                file.untouched.append((file.tree.span(parent)[1], file.tree.span(home)[1]))
             return
         if isinstance(parent, (cst.If, cst.IfExp)):
             if below is parent.test and arms and not given:
@@ -44,6 +49,10 @@ def leave_what_it_opens(
             given = given or not known
         elif isinstance(parent, (cst.Arg, cst.GeneratorExp, cst.ListComp)):
             pass  # `all(device.type == "cuda" for device in devices)`
+        elif isinstance(parent, cst.Comparison) and below is parent.left:
+            if (told := _counts(parent)) is None:
+                return
+            no = no if told else not no
         elif isinstance(parent, cst.Assign):
             target = parent.targets[0].target
             if (
@@ -71,7 +80,9 @@ def _counts(node: cst.Comparison) -> bool | None:
             return True
         case (cst.GreaterThanEqual() | cst.Equal(), least) if least > 0:
             return True
-        case (cst.Equal() | cst.LessThanEqual(), 0) | (cst.LessThan(), 1):
+        case (cst.Equal() | cst.LessThanEqual(), 0):
+            return False
+        case (cst.LessThan(), most) if most > 0:
             return False
         case _:
             return None
@@ -121,31 +132,6 @@ def _leave_opened_by(file: File, kept_in: cst.Assign, name: str) -> None:
 
 # `use_several = use_cuda and several`
 _FIRST_OF_ALL = re.compile(r"(\w+)(?:\s+and\s|\Z)")
-
-
-def leave_the_rest(file: File, question: cst.CSTNode, *, denied: bool = False) -> None:
-    """Leave what follows an early exit for all but CUDA: ``if … or not torch.cuda.is_available() or …: return``.
-
-    ``denied`` where the question itself asks for another: ``device.type != "cuda"``.
-    """
-    for parent in file.tree.ancestors(question):
-        if isinstance(parent, cst.Assert):
-            home = enclosing_function(file, question)
-            if home is not None:
-                file.untouched.append((file.tree.span(parent)[1], file.tree.span(home)[1]))
-            return
-        if isinstance(parent, cst.UnaryOperation) and isinstance(parent.operator, cst.Not):
-            denied = True
-        elif isinstance(parent, cst.If):
-            later = after_early_exit(file, parent) if denied else None
-            if later is not None:
-                file.untouched.append(later)
-            return
-        elif isinstance(parent, cst.BooleanOperation):
-            if not isinstance(parent.operator, cst.Or):
-                return
-        elif not isinstance(parent, cst.Call):
-            return
 
 
 def leave_what_it_lets_through(file: File, question: cst.CSTNode) -> None:

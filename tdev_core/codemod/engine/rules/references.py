@@ -36,7 +36,6 @@ from tdev_core.codemod.engine.rules.kept_questions import LEFT, kept_question
 from tdev_core.codemod.engine.rules.kernels import KERNEL, is_built_by_torch, plain_extensions
 from tdev_core.codemod.engine.rules.left_to_cuda import (
     leave_decorated,
-    leave_the_rest,
     leave_what_it_lets_through,
     leave_what_it_opens,
 )
@@ -222,13 +221,11 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
         if found.node in chosen:
             kept_question(file, found, ARMS, chosen[found.node], "note")
             leave_what_it_opens(file, found.node)
-            leave_the_rest(file, found.node)
             return
         if said_of_others(file, found.node):
             said = f"the comment above {name} speaks of other accelerators; {LEFT}"
             kept_question(file, found, ARMS, said, "note")
             leave_what_it_opens(file, found.node)
-            leave_the_rest(file, found.node)
             return
         if means_cudas_type(file, found.node):
             kept_question(file, found, ARMS, f"{name} {LEAVES_OUT}", "note")
@@ -275,7 +272,6 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
             said = f"{name} stands beside a question that is left as it is"
             kept_question(file, found, KERNEL, said, "note")
             leave_what_it_opens(file, found.node)
-            leave_the_rest(file, found.node)
             return
         if demanded is None or demanded.verdict == "kept":
             if guarded is None and demanded is not None:
@@ -285,13 +281,11 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
                     leave_decorated(file, found.node)
                 elif found.target == "torch" or found.package == "tdev":
                     leave_what_it_opens(file, found.node)
-                    leave_the_rest(file, found.node)
                 return
             if guarded is not None:
                 kept_question(file, found, KERNEL, f"{name} guards {guarded}; {LEFT}", "note")
                 if found.target == "torch" or found.package == "tdev":
                     leave_what_it_opens(file, found.node)
-                    leave_the_rest(file, found.node)
                 return
         elif not demanded.skips:
             if found.package == "torch" and not left_to_script(file, found.node, name):

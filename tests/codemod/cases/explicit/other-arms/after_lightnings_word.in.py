@@ -1,0 +1,13 @@
+import lightning as L
+import torch
+
+
+def generate(model, prompt, devices="cuda"):
+    fabric = L.Fabric(devices=1, accelerator="cuda")
+    model = fabric.setup(model)
+    print(model(prompt))
+    print(f"Memory used: {torch.cuda.max_memory_allocated() / 1e9:.02f} GB")
+
+
+def free():
+    torch.cuda.empty_cache()
