@@ -157,7 +157,47 @@ def availability_guards(file: File, node: cst.CSTNode) -> str | None:
         return "what is said to need CUDA"
     if guards_tf32(file, node):
         return "a number format of NVIDIA's"
+    if _is_only_for_pinning(file, node):
+        return "page-locked memory, which torch has for CUDA"
+    if _is_one_elsewhere(file, node):
+        return "a number of devices that is 1 wherever they are not CUDA's"
     return why_the_choice_stays(file, node)
+
+
+def _is_only_for_pinning(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether all that becomes of an answer is ``pin_memory=self.use_gpu``, as far as its file goes."""
+    kept = next(
+        (p for p in file.tree.ancestors(node) if isinstance(p, (cst.Assign, cst.BaseSuite))), None
+    )
+    if not isinstance(kept, cst.Assign) or "pin_memory" not in file.tree.source:
+        return False
+    target = kept.targets[0].target
+    if not isinstance(target, (cst.Name, cst.Attribute)):
+        return False
+    name = re.escape(file.tree.text(target))
+    uses = len(re.findall(rf"(?<![\w.]){name}\b(?![ \t]*=(?!=))", file.code))
+    pins = len(re.findall(rf"\bpin_memory[ \t]*=[ \t]*{name}\b(?!\.)", file.code))
+    return 0 < pins == uses
+
+
+_COUNT = r"(?:\w+\.)*cuda\.device_count\(\)"
+_AT_LEAST_ONE = re.compile(rf"1\s+if\s+{_COUNT}\s*==\s*0\s+else\s+{_COUNT}|{_COUNT}\s+or\s+1\b")
+_MORE_OF_CUDA = re.compile(r"\bcuda\.\w|[\"']cuda\b|\.cuda\(")
+
+
+def _is_one_elsewhere(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a count is made at least 1 where it is asked, in a function that asks nothing else of CUDA's.
+
+    One device is what every other backend of tdev's counts.
+    """
+    if file.options.style == "accelerator":
+        return False  # that target has a reason of its own
+    home = enclosing_function(file, node)
+    statement = file.tree.text(file.tree.statement(node))
+    if home is None or _AT_LEAST_ONE.search(statement) is None:
+        return False
+    rest = file.tree.source[slice(*file.tree.span(home))].replace(statement, "")
+    return _MORE_OF_CUDA.search(_AT_LEAST_ONE.sub("", statement) + rest) is None
 
 
 LIBRARIES = frozenset(
