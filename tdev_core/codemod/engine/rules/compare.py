@@ -154,7 +154,7 @@ def _answer(file: File, asked: Asked, judged: Judged) -> None:
     elif file.options.style == "accelerator":
         yes = not asked.denies
         file.questions.append(Question(node, yes, asked.operand, COMPARISON, _NO_SPELLING))
-    elif not left_to_script(file, node, "a question about a device"):
+    elif not (file.stays(node) or left_to_script(file, node, "a question about a device")):
         _rewrite(file, asked, judged)
 
 

@@ -43,7 +43,7 @@ def is_cuda_attributes(file: File) -> None:
         elif file.options.style == "accelerator":
             said = f"is_cuda of {short(file, node.value)} has no generic spelling"
             file.questions.append(Question(node, True, node.value, IS_CUDA, said))
-        elif not left_to_script(file, node, "a question about a device"):
+        elif not (file.stays(node) or left_to_script(file, node, "a question about a device")):
             met = judged.demanded is not None and judged.demanded.is_met
             before = f"{file.here(node)}.{NAME if met else 'is_accelerator'}("
             inner = file.tree.outer_span(node.value)
