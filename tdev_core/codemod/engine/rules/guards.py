@@ -197,6 +197,8 @@ def _is_one_elsewhere(file: File, node: cst.CSTNode) -> bool:
     if home is None or _AT_LEAST_ONE.search(statement) is None:
         return False
     rest = file.tree.source[slice(*file.tree.span(home))].replace(statement, "")
+    if "%" in rest:
+        return False  # the number of a device is reckoned with it
     return _MORE_OF_CUDA.search(_AT_LEAST_ONE.sub("", statement) + rest) is None
 
 

@@ -173,7 +173,8 @@ def leaves_out_others(file: File, node: cst.CSTNode) -> bool:
     return True
 
 
-_MOVES = re.compile(r"\.cuda\(|[\"']cuda\b")
+# But not what is compared with it.
+_MOVES = re.compile(r"\.cuda\(|(?<![!=]=)(?<![!=]= )[\"']cuda\b")
 
 
 def moves_there(file: File, node: cst.CSTNode) -> bool:

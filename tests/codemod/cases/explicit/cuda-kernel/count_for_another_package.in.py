@@ -12,3 +12,8 @@ class Model:
 def place(rank):
     count = torch.cuda.device_count() or 1
     torch.cuda.set_device(rank % count)
+
+
+def index(rank):
+    count = torch.cuda.device_count() or 1
+    return rank % count

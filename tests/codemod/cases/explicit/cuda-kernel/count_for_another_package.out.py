@@ -13,3 +13,8 @@ class Model:
 def place(rank):
     count = tdev.cuda.device_count() or 1
     tdev.cuda.set_device(rank % count)
+
+
+def index(rank):
+    count = tdev.cuda.device_count() or 1
+    return rank % count
