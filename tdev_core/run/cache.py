@@ -101,8 +101,8 @@ def fingerprint() -> str:
         *sorted((package / "codemod" / "engine").rglob("*.py")),
         *sorted((package / "codemod" / "engine").rglob("*.json")),
         *sorted((package / "run").glob("*.py")),
-        package / "ecosystem" / "package_table.py",
-        package / "ecosystem" / "packages.toml",
+        *sorted((package / "ecosystem").glob("*_table.py")),
+        *sorted((package / "ecosystem").glob("*.toml")),
     ]
     stats = [(file.name, file.stat()) for file in files]
     own = [f"{name}:{stat.st_size}:{stat.st_mtime_ns}" for name, stat in stats]

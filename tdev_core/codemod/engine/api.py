@@ -101,6 +101,8 @@ class ProgramTree:
     """Packages of the tree with a module, and not only a test, that asks for MPS or makes a device of it."""
     cuda_alone: frozenset[str] = frozenset()
     """Functions that say CUDA in their name, and that one file of the tree names alone."""
+    unable: frozenset[str] = frozenset()
+    """Functions and classes at a margin that work on CUDA and the CPU alone by what they say, and those that speak of one."""
     needs_cuda: Mapping[str, str] = field(default_factory=dict)
     """Files, as they are shown, that import a module which cannot be imported without CUDA, and why in words."""
 

@@ -123,12 +123,12 @@ class File:
         """Where only a torch older than tdev's comes: no import there changes either."""
         self.predicates: list[cst.CSTNode] = []
         """Nodes that need a name for tdev although they refer to no torch import."""
-        self.shims: list[cst.CSTNode] = []
+        self.shims: list[cst.Call] = []
         self.used: list[cst.CSTNode] = []
         """References that have become tdev's, now or in an earlier run."""
         self._rests: list[cst.CSTNode] = []
         """Those that are torch's in the text: an edit of theirs, or of an import, makes them tdev's."""
-        self.given: list[cst.CSTNode] = []
+        self.given: list[cst.Arg] = []
         """CUDA's names that go to other modules, which may need tdev's shims to take them."""
         self.questions: list[Question] = []
         """Questions about CUDA that have a generic spelling at best."""

@@ -10,6 +10,8 @@ import ast
 import re
 import warnings
 
+from tdev_core.ecosystem.device_table import named
+
 # What has a generic spelling in most places, or may stay beside it.
 _SPELT = re.compile(
     rb"\btorch\.cuda\.(?:is_available|device_count|synchronize|empty_cache|current_device|set_device|OutOfMemoryError)\b"
@@ -26,26 +28,9 @@ _NAMED = re.compile(
     rb"\btorch\.cuda\b|(?<![\w.])cuda\.[a-z]|\.cuda\(|\)\.cuda\b|[\"']cuda[\"':]|\bis_cuda\b|(?i:nccl|nvml|nvidia|cupy)"
     rb"|(?<![\w.])(?:[\w.]+\.)?(?!(?:use|has|have|is|no)_)\w+_cuda\w*\(|\bdef[ \t]+\w*cuda\w*\(|\bclass[ \t]+\w*(?i:cuda)\w*"
 )
-BUILT_ON = (
-    *(
-        "aiter",
-        "awq",
-        "auto_gptq",
-        "deepspeed",
-        "dgl",
-        "fbgemm_gpu",
-        "ffcv",
-        "gemlite",
-        "gsplat",
-        "horovod",
-    ),
-    *("isaacgym", "isaaclab", "kaolin", "mjlab", "MinkowskiEngine", "mslk", "nerfacc", "nunchaku"),
-    *("pytorch_quantization", "ring_flash_attn", "rmm", "sglang", "spconv", "vllm", "warp"),
-)
-"""Packages that hold torch's tensors on CUDA and the CPU alone."""
-_BUILT_ON = re.compile(
-    rf"(?:\A|\n)(?:import|from)[ \t]+({'|'.join(BUILT_ON)}|nvalchemi\w*)\b".encode()
-)
+BUILT_ON = named("tensors", "program")
+"""Packages that hold torch's tensors on CUDA and the CPU alone, or run a program there."""
+_BUILT_ON = re.compile(rf"(?:\A|\n)(?:import|from)[ \t]+({'|'.join(BUILT_ON)})\b".encode())
 _UNIT = re.compile(rb"^(?:(?:async[ \t]+)?def|class)[ \t]+(\w+)", re.MULTILINE)
 _MARGIN = re.compile(rb"^[^\s#)\]}]", re.MULTILINE)
 _IMPORT = re.compile(

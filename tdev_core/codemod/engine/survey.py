@@ -17,6 +17,7 @@ from tdev_core.codemod.engine.python.callers import Callers
 from tdev_core.codemod.engine.python.collector import without_collector
 from tdev_core.codemod.engine.python.known import Known
 from tdev_core.codemod.engine.staying import built_on, moves_by_cuda_alone, staying
+from tdev_core.codemod.engine.unable import unable, with_users
 from tdev_core.codemod.engine.vocabulary import SETTINGS, give_devices, says_mps, without_prose
 from tdev_core.ecosystem.package_table import packages
 
@@ -184,6 +185,7 @@ class Survey:
         self._switches: set[bytes] = set()
         self._built_on: set[str] = set()
         self._by_cuda_alone: set[str] = set()
+        self._unable: tuple[set[str], set[str]] = set(), set()
         self._chooses = ""
         self._remains = ""
         self._platforms: dict[tuple[PurePath, str], dict[str, str]] = {}
@@ -224,6 +226,9 @@ class Survey:
             if self._looks_for_staying:
                 self._built_on |= built_on(raw)
                 self._by_cuda_alone |= moves_by_cuda_alone(raw)
+            else:
+                for known, more in zip(self._unable, unable(raw), strict=True):
+                    known |= more
             compiled, name = _makes_kernels(raw, signs), ""
             if compiled or path.stem != "__init__":
                 name = dotted_name(path, top, home)
@@ -437,6 +442,9 @@ class Survey:
             remains=self._remains,
             built_on=frozenset(self._built_on),
             by_cuda_alone=frozenset(self._by_cuda_alone),
+            unable=with_users(
+                *self._unable, self._callers.every, frozenset().union(*self._inside.values())
+            ),
             switches=frozenset(name.decode() for name in self._switches),
             called=frozenset(self._called & self._defined),
             beside=frozenset(self._beside & self._defined),

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from tdev_core.ecosystem.device_table import named
 from tdev_core.ecosystem.package_table import packages
 
 # A file that mentions one of these is read closely; ``cuda`` alone is enough (a file may only hold
@@ -48,10 +49,8 @@ def is_of_settings(text: str) -> bool:
     return _OF_SETTINGS.search(text) is not None
 
 
-RUNTIMES = frozenset(
-    "faster_whisper ctranslate2 fasttext llama_cpp onnxruntime xgboost catboost lightgbm".split()
-)
-"""Packages that are told a device by torch's name for it, run without torch, and know CUDA and the CPU alone."""
+RUNTIMES = frozenset(named("name"))
+"""Packages that are told a device by torch's name for it, and do not know every accelerator."""
 
 MARKS = ("tdev: keep", "ignore-cuda", "noqa: CUDA")
 """What a comment says on a line that its owner wants left: ours, and what projects write themselves."""

@@ -1043,3 +1043,50 @@ def test_states_that_are_kept_stay_in_a_second_run(
     codemod("--force", ".", engine=REAL)
     assert "torch.cuda.get_rng_state" in first
     assert (place / "a.py").read_text() == first
+
+
+TAKES_TWO = (
+    'import torch\n\n\ndef autocast(kind):\n    if kind == "cpu":\n        return torch.no_grad()\n    elif kind == "cuda":\n'
+    '        return torch.enable_grad()\n    else:\n        raise ValueError(f"Unsupported device type: {kind}")\n'
+)
+IN_LIST = (
+    'class Unit:\n    def __init__(self, path, device):\n        assert device in ["cpu", "cuda"]\n'
+)
+IN_DOUBLE = "def path(x):\n    return trace(x.double().cpu().numpy())\n"
+CHOICE = 'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")'
+
+
+@pytest.mark.parametrize(
+    ("refusing", "using"),
+    [
+        (TAKES_TWO, "class Net:\n    @classmethod\n    def load(cls):\n        {}\n        return cls().to(device)\n\n    def forward(self, x):\n        with autocast(x.device.type):\n            return x\n"),
+        (IN_LIST, "def load(path):\n    {}\n    return refusing.Unit(path, device=device.type)\n"),
+        (IN_LIST.replace("device)", 'device: Literal["cuda", "cpu"])').replace("assert", "# assert"), "def load(path):\n    {}\n    return Unit(path, device=device.type)\n"),
+        (IN_DOUBLE, "def align(x):\n    return path(x)\n\n\ndef run(x):\n    {}\n    return align(x.to(device))\n"),
+        (IN_DOUBLE, "{}\n\n\npath(torch.zeros(3), device)\n"),
+    ],
+)  # fmt: skip
+def test_a_device_for_what_refuses_others_stays(
+    place: Path, codemod: Callable[..., Ran], refusing: str, using: str
+) -> None:
+    """What ran on a Mac's CPU would raise there if it were given MPS."""
+    other = f"import torch\n\n\ndef other():\n    {CHOICE}\n    return torch.zeros(3).to(device)\n"
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/refusing.py": refusing,
+        "pkg/using.py": f"import torch\nfrom . import refusing\n\n\n{using.format(CHOICE)}",
+        "pkg/other.py": other,
+    }
+    assert _rewritten(place, codemod, files) == {"pkg/other.py"}
+
+
+def test_a_word_that_passes_its_own_check_is_chosen_anew(
+    place: Path, codemod: Callable[..., Ran]
+) -> None:
+    """It is CUDA's, whatever it stands for."""
+    text = (
+        'import torch\n\n\ndef make(n, device=None):\n    if device is None:\n        device = "cuda" if torch.cuda.is_available() else "cpu"\n'
+        '    assert device in ("cuda", "cpu")\n    return torch.zeros(n, device=device)\n'
+    )
+    _rewritten(place, codemod, {"a.py": text})
+    assert '"cuda" if tdev.cuda.is_available()' in (place / "a.py").read_text()

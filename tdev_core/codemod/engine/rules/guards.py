@@ -23,8 +23,10 @@ from tdev_core.codemod.engine.rules.kernels_beside import (
 )
 from tdev_core.codemod.engine.rules.other_runtimes import (
     handed_to_a_runtime,
+    holder_of,
     names_of_another_framework,
     told_to_ray,
+    why_its_user_needs_it,
 )
 from tdev_core.codemod.engine.staying import DOUBLE
 from tdev_core.codemod.engine.survey import GUARDED
@@ -252,9 +254,9 @@ def why_the_choice_stays(file: File, node: cst.CSTNode) -> str | None:
         return "the number of a GPU, which a worker without one does not have"
     if _chooses_for_double(file, node):
         return "a device for double precision, which MPS has not"
-    if holder := _holder(file):
+    if holder := holder_of(file):
         return f"the device of {holder}, which knows CUDA and the CPU alone"
-    return None
+    return why_its_user_needs_it(file, node)
 
 
 def guards_tf32(file: File, node: cst.CSTNode) -> bool:
@@ -298,25 +300,6 @@ def _is_given_with_double(file: File, node: cst.CSTNode) -> bool:
     name = re.compile(rf"(?<![\w.]){target.value}\b(?![ \t]*=(?!=))")
     lines = file.tree.source[slice(*span)].splitlines()
     return any(name.search(line) and DOUBLE.search(line.partition("#")[0]) for line in lines)
-
-
-# What holds tensors on CUDA and the CPU alone, by a word of its name, and how it is taken. DGL: docs.dgl.ai, "Use GPUs",
-# and dmlc/dgl issue 4274. Warp, also below nvalchemiops: nvidia.github.io/warp, "Devices".
-_HOLDERS = (
-    ("dgl", re.compile(r"^[ \t]*(?:import|from)[ \t]+dgl\b|\b\w*_dgl_\w+\(", re.MULTILINE), "DGL"),
-    (
-        "nvalchemiops",
-        re.compile(r"^[ \t]*(?:import|from)[ \t]+nvalchemiops\b", re.MULTILINE),
-        "NVIDIA's Warp",
-    ),
-)
-
-
-def _holder(file: File) -> str:
-    """Return what a file works with that holds tensors on CUDA and the CPU alone: all of its devices are chosen alike."""
-    if file.options.style == "accelerator":
-        return ""  # that target has a reason of its own
-    return next((of for word, used, of in _HOLDERS if file.in_code(used, word) is not None), "")
 
 
 _NEAR = 3

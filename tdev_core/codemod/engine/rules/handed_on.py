@@ -13,7 +13,7 @@ from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.rules.import_order import STDLIB
 from tdev_core.codemod.engine.rules.speaks_of_others import knows_mps
-from tdev_core.codemod.engine.vocabulary import RUNTIMES
+from tdev_core.ecosystem.device_table import named
 
 FOREIGN = rule(
     "foreign-device",
@@ -56,8 +56,8 @@ _LIBRARIES = frozenset(
     "transformers diffusers accelerate sentence_transformers timm open_clip clip whisper "
     "ultralytics torchvision torchaudio safetensors peft kornia lpips".split()
 )
-_NOT_TORCH = {"", "torch", "tdev", *STDLIB, *RUNTIMES} | set(
-    "numpy jax cupy tensorflow mlx pandas".split()
+_NOT_TORCH = {"", "torch", "tdev", *STDLIB, *named("name", "nothing")} | set(
+    "numpy cupy mlx pandas".split()
 )
 # Of a command line: `--sort cuda` asks for no device.
 _OPTION = re.compile(

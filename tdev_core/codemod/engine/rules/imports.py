@@ -322,8 +322,16 @@ def _quoted(line: str, column: int) -> bool:
 
 
 def _shims(file: File) -> None:
-    file.shims[:] = [node for node in file.shims if not file.stays(node)]
-    file.given[:] = [node for node in file.given if not file.stays(node)]
+    file.shims[:] = [
+        node
+        for node in file.shims
+        if not file.stays(node) and not _is_chosen_by_what_stays(file, [a.value for a in node.args])
+    ]
+    file.given[:] = [
+        node
+        for node in file.given
+        if not file.stays(node) and not _is_chosen_by_what_stays(file, [node.value], typed=True)
+    ]
     anchor = first_torch_import(file)
     if anchor is not None and _moves_before(file, anchor):
         insert_at_top(file, COMMENT)
@@ -352,6 +360,25 @@ def _shims(file: File) -> None:
         _alias(file, torch)
     else:
         insert(file, file.tree.statement(anchor), anchor, COMMENT)
+
+
+def _is_chosen_by_what_stays(
+    file: File, given: list[cst.BaseExpression], *, typed: bool = False
+) -> bool:
+    """Tell whether CUDA's name comes from a choice alone that stays: where it is chosen there is CUDA.
+
+    ``typed``: a parameter that the choice is kept in may be given any name by others, and counts for nothing.
+    """
+    for value in given:
+        chosen = [value]
+        if isinstance(value, cst.Name):
+            bound = file.scopes.of(value).lookup(value.value)
+            if not typed and any(b.kind != "value" for b in bound):
+                continue
+            chosen = [b.value for b in bound if b.kind == "value" and b.value is not None]
+        if chosen and all(isinstance(c, cst.IfExp) and file.stays(c.body) for c in chosen):
+            return True
+    return False
 
 
 def _has_tdev_at_the_margin(file: File) -> bool:

@@ -1,4 +1,4 @@
-"""Finds what chooses a device for a package that runs without torch, and does not know every accelerator."""
+"""Finds what chooses a device for a package that does not know every accelerator, by the table of such packages."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from tdev_core.codemod.engine.analysis.nodes import string_value
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.arms import enclosing_function
 from tdev_core.codemod.engine.vocabulary import RUNTIMES
+from tdev_core.ecosystem.device_table import holders
 
 _OF_RAY = re.compile(
     r"(?<![a-z])ray(?:_\w+)?\.|\bresources_per_trial\b|\bnum_gpus_per_\w+|\btrialGpuNumber\b"
@@ -31,6 +32,87 @@ _PACKAGE_OF_ANOTHER = re.compile(
 )
 
 
+_HOLDERS = [known.name for known in holders().values() if known.only_cuda_or_cpu]
+_FROM_HOLDER = re.compile(rf"^[ \t]*(?:import|from)[ \t]+({'|'.join(_HOLDERS)})\b", re.MULTILINE)
+# What is called after one that a program gets from elsewhere: `build_dgl_graph(`.
+_NAMED = [known.name for known in holders().values() if known.named and known.only_cuda_or_cpu]
+_CALLED_AFTER = re.compile(rf"\b\w*_({'|'.join(_NAMED)})_\w+\(")
+
+
+def holder_of(file: File) -> str:
+    """Return what a file works with that holds tensors on CUDA and the CPU alone: all of its devices are chosen alike."""
+    if file.options.style == "accelerator":
+        return ""  # that target has a reason of its own
+    for pattern, words in ((_FROM_HOLDER, _HOLDERS), (_CALLED_AFTER, _NAMED)):
+        found = file.in_code(pattern, *words)
+        if found is not None and found[1] not in _own(file):
+            return holders()[found[1]].called
+    return ""
+
+
+_CUDA = re.compile(r"[\"']cuda(?::\d+)?[\"']")
+_TO_DOUBLE = re.compile(r"\.to\(\s*(?:dtype\s*=\s*)?torch\.(?:float64|double)\b|\.double\(\)")
+# What lies on the CPU by then.
+_ON_THE_CPU = re.compile(r"\bcpu\b|\bnumpy\b|#[^\n]*\Z")
+
+
+def why_its_user_needs_it(file: File, question: cst.CSTNode) -> str | None:
+    """Name what a device is chosen for that works on CUDA and the CPU alone, by what the program itself says of it.
+
+    It refuses all others, or it, or the class that keeps the device, computes in double precision.
+    """
+    if file.options.style == "accelerator" or (choice := _choice(file, question)) is None:
+        return None
+    around = [
+        p for p in file.tree.ancestors(choice) if isinstance(p, (cst.FunctionDef, cst.ClassDef))
+    ]
+    home = next((p for p in around if isinstance(p, cst.ClassDef)), None)
+    if home is not None and _is_kept(file, choice):
+        lines = file.tree.text(home).splitlines()
+        if any(_TO_DOUBLE.search(line) and not _ON_THE_CPU.search(line) for line in lines):
+            return f"the device of {home.name.value}, which computes in double precision"
+    unable = file.options.tree.unable if file.options.tree is not None else frozenset()
+    if not unable:
+        return None
+    unit = around[-1].name.value if around else _given_to(file, choice, unable)
+    return (
+        f"the device of {unit}, which works on CUDA and the CPU alone" if unit in unable else None
+    )
+
+
+def _choice(file: File, question: cst.CSTNode) -> cst.IfExp | cst.If | None:
+    """Return the choice of a device that a question decides, if it does: by an expression, or by an ``if`` that sets one."""
+    below = question
+    for parent in file.tree.ancestors(question):
+        if isinstance(parent, cst.IfExp):
+            arms = [file.tree.text(parent.body), file.tree.text(parent.orelse)]
+            return parent if below is parent.test and any(map(_CUDA.search, arms)) else None
+        if isinstance(parent, cst.If):
+            body = file.tree.text(parent.body)
+            short = len(body.strip().splitlines()) == 1 and ("=" in body or "return" in body)
+            return parent if below is parent.test and short and _CUDA.search(body) else None
+        if isinstance(parent, (cst.BaseSmallStatement, cst.BaseSuite)):
+            return None
+        below = parent
+    return None
+
+
+def _is_kept(file: File, choice: cst.IfExp | cst.If) -> bool:
+    """Tell whether the object keeps the device for its other methods: ``self.device = …``."""
+    text = file.tree.text(file.tree.statement(choice) if isinstance(choice, cst.IfExp) else choice)
+    return re.search(r"\bself\.\w+[ \t]*(?::[^=\n]+)?=(?!=)", text) is not None
+
+
+def _given_to(file: File, choice: cst.IfExp | cst.If, names: frozenset[str]) -> str:
+    """Return which of these a script gives the device that it chooses at its margin; the empty name for none."""
+    text = file.tree.text(file.tree.statement(choice))
+    kept = re.match(r"(?:if\b[^\n]*\s+)?(\w+)[ \t]*(?::[^=\n]+)?=(?!=)", text)
+    if kept is None:
+        return ""
+    given = rf"\b(\w+)\((?:[^()]|\([^()]*\))*(?<![\w.]){kept[1]}\b(?![ \t]*=(?!=))"
+    return next((f[1] for f in re.finditer(given, file.code) if f[1] in names), "")
+
+
 def names_of_another_framework(file: File, node: cst.CSTNode) -> bool:
     """Tell whether a question chooses the device, or the distribution, of a framework beside torch, by its name for it."""
     for parent in file.tree.ancestors(node):
@@ -45,14 +127,22 @@ def names_of_another_framework(file: File, node: cst.CSTNode) -> bool:
 
 def imports_a_runtime(file: File) -> bool:
     """Tell whether a file works with such a package, whose objects have a ``device`` that is a string."""
-    return file.in_code(_FROM_RUNTIME, *RUNTIMES) is not None
+    found = file.in_code(_FROM_RUNTIME, *RUNTIMES)
+    return found is not None and bool(_of_runtimes(file.code, _own(file)))
+
+
+def _own(file: File) -> frozenset[str]:
+    """Return the packages of the program itself, which are none of those by whose names they are called."""
+    return file.options.tree.modules if file.options.tree is not None else frozenset()
 
 
 @lru_cache(maxsize=4)
-def _of_runtimes(source: str) -> frozenset[str]:
+def _of_runtimes(source: str, own: frozenset[str]) -> frozenset[str]:
     """Return the names that a file imports from such packages."""
     names: set[str] = set()
     for imported in _FROM_RUNTIME.finditer(source):
+        if (imported[1] or imported[3]) in own:
+            continue
         given = imported[2] or imported[4] or imported[3]
         names.update(part.split(" as ")[-1].strip() for part in given.split(","))
     return frozenset(names)
@@ -60,7 +150,7 @@ def _of_runtimes(source: str) -> frozenset[str]:
 
 def handed_to_a_runtime(file: File, node: cst.CSTNode) -> str | None:
     """Return the callable of such a package that is told the device which a question chooses, if one is."""
-    names = _of_runtimes(file.code) if imports_a_runtime(file) else frozenset()
+    names = _of_runtimes(file.code, _own(file)) if imports_a_runtime(file) else frozenset()
     by_name = file.options.tree.runtimes if file.options.tree is not None else frozenset()
     if by_name and _is_typed(file, node):
         return ", ".join(sorted(by_name))
@@ -100,11 +190,46 @@ def _is_typed(file: File, question: cst.CSTNode) -> bool:
     return False
 
 
+_IMPORTS_RAY = re.compile(r"^[ \t]*(?:import|from)[ \t]+ray\b", re.MULTILINE)
+_RAYS_GPUS = re.compile(r"(?:\A|_)num_gpus?(?:\Z|_)")
+_TO_A_BUNDLE = re.compile(r"\s*\w+\[[\"']GPU[\"']\][ \t]*=[^\n]*\s*\Z")
+RAY = "decides about GPUs that Ray is asked for, which counts no other accelerator; left as it is"
+
+
 def told_to_ray(file: File, node: cst.CSTNode) -> bool:
-    """Tell whether an answer is among the resources that a statement asks Ray for."""
+    """Tell whether an answer is among the resources that a statement asks Ray for, or becomes their number.
+
+    Of what Ray does not find, such a request is never granted. It finds no GPU of Apple's: github.com/ray-project/ray/pull/38464
+    is not merged.
+    """
+    rays = file.in_code(_IMPORTS_RAY, "ray") is not None
+    below: cst.CSTNode = node
     for parent in file.tree.ancestors(node):
+        if rays and isinstance(parent, cst.If) and below is parent.test:
+            return _TO_A_BUNDLE.match(file.tree.text(parent.body)) is not None or _is_of_ray(
+                file, parent
+            )
         if isinstance(parent, cst.BaseSmallStatement):
-            return _OF_RAY.search(file.tree.text(parent)) is not None
+            if _OF_RAY.search(file.tree.text(parent)) is not None:
+                return True
+            return rays and _is_of_ray(file, parent)
         if isinstance(parent, cst.BaseSuite):
             return False
+        below = parent
     return False
+
+
+def _is_of_ray(file: File, statement: cst.CSTNode) -> bool:
+    """Tell whether a statement gives a variable, or a function returns, the number of Ray's GPUs, or decides by it."""
+    home = enclosing_function(file, statement)
+    if isinstance(statement, (cst.Assign, cst.AnnAssign)):
+        target = (
+            statement.targets[0].target if isinstance(statement, cst.Assign) else statement.target
+        )
+        return _RAYS_GPUS.search(file.tree.text(target)) is not None
+    if home is None:
+        return False
+    if isinstance(statement, cst.Return):
+        return _RAYS_GPUS.search(home.name.value) is not None
+    names = (each.name.value for each in (*home.params.params, *home.params.kwonly_params))
+    return isinstance(statement, cst.If) and any(map(_RAYS_GPUS.search, names))

@@ -36,8 +36,8 @@ from tdev_core.codemod.engine.rules.operands import (
     short,
     without_index,
 )
-from tdev_core.codemod.engine.rules.other_runtimes import imports_a_runtime
-from tdev_core.codemod.engine.rules.requests import chooses_by_word, is_a_request
+from tdev_core.codemod.engine.rules.other_runtimes import RAY, imports_a_runtime, told_to_ray
+from tdev_core.codemod.engine.rules.requests import answers_for_each, chooses_by_word, is_a_request
 from tdev_core.codemod.engine.rules.speaks_of_others import (
     LEAVES_OUT,
     asks_about_others,
@@ -210,6 +210,8 @@ def _beside_others(file: File, asked: Asked) -> Stays | None:
         return Stays("this test chooses between backends; left as it is", ARMS, beside=True)
     if beside_what_stays(file, node):
         return Stays("stands beside a question that is left as it is", ARMS, opens=real)
+    if told_to_ray(file, node):
+        return Stays(RAY, ARMS, "note", opens=real)
     if measured_for_others(file, node):
         return Stays("what it chooses was measured; left as it is", ARMS, opens=real)
     if said_of_others(file, node):
@@ -237,6 +239,9 @@ def for_itself(file: File, asked: Asked) -> Judged:
             said = "chooses by the word that was given; left as it is"
             return Judged(Stays(said, severity="note", opens=False), demanded)
         demanded = None
+    if answers_for_each(file, node, operand):
+        said = "one of a function's answers, for each kind of device its own; left as it is"
+        return Judged(Stays(said, severity="note", opens=_is_type(operand)), demanded)
     if (stays := _by_what_is_said(file, node, demanded)) is not None:
         return Judged(stays, demanded)
     if is_a_request(file, node, operand):

@@ -15,8 +15,9 @@ from tdev_core.codemod.engine.rules.accelerator.flows import Unit
 from tdev_core.codemod.engine.rules.accelerator.kept import Kept, Reading
 from tdev_core.codemod.engine.rules.accelerator.mixed import MixedDevices
 from tdev_core.codemod.engine.rules.strings import STRINGS
-from tdev_core.codemod.engine.staying import BUILT_ON, DOUBLE, GROUP, KERNELS, OTHERS
+from tdev_core.codemod.engine.staying import DOUBLE, GROUP, KERNELS, OTHERS
 from tdev_core.codemod.engine.survey import is_for_tests, is_script
+from tdev_core.ecosystem.device_table import holders
 from tdev_core.ecosystem.package_table import packages
 
 _SIGNS = (
@@ -326,27 +327,11 @@ def _of_cuda_and_cpu() -> frozenset[str]:
     """Return the packages that are nothing, or another, without CUDA."""
     known = packages().values()
     return frozenset(
-        {p.name for p in known if p.needs_cuda or p.guards or p.kernels}.union(_ASKING)
+        {p.name for p in known if p.needs_cuda or p.guards or p.kernels}.union(holders())
     )
 
 
-_FUSED = re.compile(r"(?:fused|flash)_\w+\Z|nvalchemi|hpc_rll\Z")
-# Take tensors, or a device, of CUDA and the CPU alone, or ask for CUDA by themselves.
-_ASKING = (
-    *BUILT_ON,
-    *(
-        "ctranslate2",
-        "faiss",
-        "faster_whisper",
-        "jax",
-        "numba",
-        "pykeops",
-        "pyg_lib",
-        "onnxruntime",
-        "tensorflow",
-        "whisperx",
-    ),
-)
+_FUSED = re.compile(r"(?:fused|flash)_\w+\Z|hpc_rll\Z")
 # Factorize in double precision unless they are told otherwise, which not every accelerator has.
 _IN_DOUBLE = frozenset({"gpytorch", "linear_operator", "botorch"})
 # Take whatever device torch has.

@@ -1,0 +1,115 @@
+"""Reads off the bytes of a tree which of its functions and classes work on CUDA and the CPU alone, and what uses them.
+
+Such a one takes a device and refuses all others, or computes in double precision wherever its tensors lie, which MPS
+cannot. A device that is chosen for it by a program which runs on the CPU where there is no CUDA has to stay so chosen.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from functools import lru_cache
+
+_UNIT = re.compile(rb"^(?:(?:async[ \t]+)?def|class)[ \t]+(\w+)", re.MULTILINE)
+_MARGIN = re.compile(rb"^[^\s#)\]}]", re.MULTILINE)
+_TWO = rb"[\[({]\s*(?:[\"'](?:cuda|cpu)[\"'],?\s*){2}[\])}]"
+# `else: raise ValueError(f"Unsupported device type: {kind}")`
+_CHAIN = re.compile(
+    rb"\belse:[ \t]*\n\s*raise[ \t]+\w+\(\s*[fF]?[\"'](?i:un\w+|invalid|no such)[ \t](?i:device)\b"
+)
+_REFUSES = (
+    # `assert device in ["cpu", "cuda"]`, and as an `if` that raises
+    re.compile(rb"\bassert[ \t]+[^\n=]*?[ \t]in[ \t]*" + _TWO),
+    re.compile(rb"\bif[ \t]+[^\n=]*?[ \t]not[ \t]+in[ \t]*" + _TWO + rb":[^\n]*\n\s*raise\b"),
+    re.compile(
+        rb"\bdevice\w*[ \t]*:[ \t]*(?:\w+\[)?(?:\w+\.)?Literal\[\s*(?:[\"'](?:cuda|cpu)[\"'],?\s*){2}\]"
+    ),
+    _CHAIN,
+)
+_ASKS_FOR_BOTH = re.compile(
+    rb"==[ \t]*[\"']cuda[\"'](?s:.*)==[ \t]*[\"']cpu[\"']|==[ \t]*[\"']cpu[\"'](?s:.*)==[ \t]*[\"']cuda[\"']"
+)
+# Before it goes to the CPU: `x.double().cpu()`.
+_DOUBLE = re.compile(
+    rb"(?:\.double\(\)|\.to\(\s*(?:dtype[ \t]*=[ \t]*)?torch\.(?:float64|double)\s*\))(?:\.detach\(\))?\.cpu\(\)"
+)
+_SIGNS = (b"cpu", b"evice")
+_OTHERS = re.compile(rb"(?<![a-z])(?:mps|xpu|npu|hpu)(?![a-z])", re.IGNORECASE)
+
+
+def units(raw: bytes) -> Iterator[tuple[str, bytes]]:
+    """Yield the functions and classes at the margin of a text, each with its text."""
+    at = 0
+    for found in _UNIT.finditer(raw):
+        if found.start() < at:
+            continue
+        margin = _MARGIN.search(raw, found.end())
+        at = margin.start() if margin is not None else len(raw)
+        yield found[1].decode(), raw[found.start() : at]
+
+
+def unable(raw: bytes) -> tuple[set[str], set[str]]:
+    """Return the functions and classes of a file that work on CUDA and the CPU alone by what they say themselves.
+
+    First those that ask a device, then those that ask a word: ``"cuda"`` passes there, whatever it stands for.
+    """
+    if not any(sign in raw for sign in _SIGNS):
+        return set(), set()
+    signs = [pattern for pattern in (*_REFUSES, _DOUBLE) if pattern.search(raw) is not None]
+    told: set[str] = set()
+    words: set[str] = set()
+    for name, text in units(raw) if signs else ():
+        for sign in signs:
+            found = sign.search(text)
+            if found is None or _OTHERS.search(text) is not None:
+                continue
+            if sign is _CHAIN and _ASKS_FOR_BOTH.search(text) is None:
+                continue
+            (told if sign is _DOUBLE or b".type" in found[0] else words).add(name)
+    return told, words - told
+
+
+def with_users(
+    told: set[str], words: set[str], texts: Iterable[bytes], modules: Collection[str]
+) -> frozenset[str]:
+    """Return these functions and classes, and those that speak of one: by its name, or as one of a module's of the tree.
+
+    One that asks a word itself, and speaks of no other, may choose that word.
+    """
+    if not told and not words:
+        return frozenset()
+    every = [unit for raw in texts for unit in units(raw)]
+    counted = Counter(name for name, _ in every)
+    found = told | words
+    new = {name for name in found if counted[name] == 1}
+    while new:
+        new = {
+            name
+            for name, text in every
+            if name not in found and counted[name] == 1 and _speaks(text, new, modules)
+        }
+        found |= new
+        if len(found) > _MANY:
+            return frozenset(told)
+    alone = {
+        name for name, text in every if name in words and not _speaks(text, found - {name}, modules)
+    }
+    return frozenset(found - alone)
+
+
+_MANY = 400
+"""The functions and classes that speak of what some of them refuse, of which the others do without that."""
+
+
+def _speaks(text: bytes, names: set[str], modules: Collection[str]) -> bool:
+    return bool(names) and any(
+        found[1] is None or found[1].decode() in modules
+        for found in _named(frozenset(names)).finditer(text)
+    )
+
+
+@lru_cache(maxsize=4)
+def _named(names: frozenset[str]) -> re.Pattern[bytes]:
+    of = "|".join(sorted(names)).encode()
+    return re.compile(rb"(?<![\w.])(?:(\w+)\.)?(?:%s)\b" % of)
