@@ -28,6 +28,7 @@ from tdev_core.codemod.engine.rules.requests import (
     is_compared_beside_the_question,
     requested_devices,
 )
+from tdev_core.codemod.engine.rules.saved_beside import is_saved_beside
 from tdev_core.codemod.engine.rules.speaks_of_others import (
     LEAVES_OUT,
     asks_about_others,
@@ -214,6 +215,8 @@ def _is_of_no_other(file: File, node: cst.CSTNode, call: Call) -> bool:
     """
     made = file.tree.parents[node]
     if _TO_NUMPY.match(file.tree.source, file.tree.span(made)[1]):
+        return True
+    if call.argument("map_location", 1) is None and is_saved_beside(file, made):
         return True
     home = enclosing_function(file, node)
     source = call.argument("f", 0)

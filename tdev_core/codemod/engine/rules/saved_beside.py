@@ -1,0 +1,290 @@
+"""Tells what the file of a ``torch.load`` holds, by who saves it: no other machine has written it, and nothing of it lies on CUDA.
+
+The class, or the file, that loads it saves it as well, and all that it saves there is numbers and texts, what has been taken to
+the CPU, or what torch makes where nobody names a device. Or it lies beside the source, and its bytes are read.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import libcst as cst
+
+from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.python.tree import PythonTree
+
+_SAYS_DEVICE = re.compile(r"device|cuda|\.to\(", re.IGNORECASE)
+_DEPTH = 8
+
+_NO_TENSORS = frozenset({"str", "repr", "len", "int", "float", "bool"})
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def is_saved_beside(file: File, call: cst.CSTNode) -> bool:
+    """Tell whether what a call loads has been saved by its own class or file, and lies on no accelerator."""
+    if not isinstance(call, cst.Call) or not call.args or (tree := file.python) is None:
+        return False
+    found = tree.at(file.tree.span(call))
+    if not isinstance(found, ast.Call) or not found.args:
+        return False
+    if (shipped := _beside_the_source(file, tree, found)) is not None:
+        return shipped
+    saves = "save(" in file.code
+    return saves and _Saved(tree, found, _SAYS_DEVICE.search(file.code) is None).by_no_accelerator()
+
+
+def _beside_the_source(file: File, tree: PythonTree, call: ast.Call) -> bool | None:
+    """Tell whether a file that lies where the source does names no CUDA; None where there is none."""
+    path = _resolved(tree, call.args[0])
+    if "__file__" not in ast.unparse(path):
+        return None
+    parts = [n.value for n in ast.walk(path) if isinstance(n, ast.Constant) and n.value]
+    if not all(isinstance(part, str) for part in parts):
+        return None
+    lies = Path(file.filename).parent.joinpath(*map(str, parts))
+    try:
+        return b"cuda" not in lies.read_bytes() if lies.is_file() else None
+    except (OSError, ValueError):
+        return None
+
+
+def _function(tree: PythonTree, node: ast.AST) -> Function | None:
+    return next((p for p in tree.ancestors(node) if isinstance(p, Function)), None)
+
+
+def _resolved(tree: PythonTree, value: ast.expr) -> ast.expr:
+    """Return what a variable holds where it stands: what it was given last, whatever else happens, in its function."""
+    while isinstance(value, ast.Call) and ast.unparse(value.func) in ("str", "Path") and value.args:
+        value = value.args[0]
+    around = list(tree.ancestors(value)) if isinstance(value, ast.Name) else []
+    home = next((p for p in around if isinstance(p, Function)), None)
+    if not isinstance(value, ast.Name) or home is None:
+        return value
+    given = [
+        n
+        for n in ast.walk(home)
+        if isinstance(n, ast.Assign)
+        and any(isinstance(t, ast.Name) and t.id == value.id for t in n.targets)
+        and (n.end_lineno or n.lineno) < value.lineno
+    ]
+    last = max(given, key=lambda n: n.lineno, default=None)
+    if last is None or next(tree.ancestors(last)) not in around:
+        return value
+    return _resolved(tree, last.value)
+
+
+class _Saved:
+    """The values that a class, or a file without classes, saves under the name of what it loads.
+
+    ``silent``: nothing in the file names a device.
+    """
+
+    def __init__(self, tree: PythonTree, call: ast.Call, silent: bool) -> None:
+        self._tree = tree
+        self._call = call
+        self._silent = silent
+        around = list(tree.ancestors(call))
+        owner = next((p for p in around if isinstance(p, ast.ClassDef)), None)
+        self._owner: ast.AST = tree.module if silent or owner is None else owner
+        self._methods = {n.name: n for n in ast.walk(self._owner) if isinstance(n, Function)}
+        self._classes = {n.name for n in ast.walk(tree.module) if isinstance(n, ast.ClassDef)}
+        self._asked: set[object] = set()
+
+    def by_no_accelerator(self) -> bool:
+        """Tell whether all that it loads has been saved by its owner, and lies on none."""
+        names = self._names(self._call.args[0], _function(self._tree, self._call))
+        values: list[tuple[ast.expr, Function | None]] = []
+        for saving in ast.walk(self._owner):
+            if not isinstance(saving, ast.Call) or len(saving.args) < 2:
+                continue
+            if not re.search(r"\b(?:torch\.|torch_)save\Z", ast.unparse(saving.func)):
+                continue
+            home = _function(self._tree, saving)
+            here = self._names(saving.args[1], home)
+            if self._is_just_before(saving):
+                return True
+            if not here.isdisjoint(names):
+                names -= here
+                values.append((saving.args[0], home))
+        # All that it may be has been saved here.
+        return bool(values) and not names and all(self._on_the_cpu(*each) for each in values)
+
+    def _is_just_before(self, saving: ast.Call) -> bool:
+        """Tell whether the function itself has saved the file by then, whatever else happens: on this machine."""
+        around = list(self._tree.ancestors(self._call))
+        stands = next(p for p in self._tree.ancestors(saving) if isinstance(p, ast.stmt))
+        blocks = self._tree.ancestors(stands)
+        block = next((p for p in blocks if not isinstance(p, (ast.With, ast.AsyncWith))), None)
+        return (
+            saving.lineno < self._call.lineno
+            and isinstance(block, (*_FUNCTIONS, ast.If, ast.For))
+            and block in around
+            and ast.unparse(saving.args[1]) == ast.unparse(self._call.args[0])
+            and _resolved(self._tree, saving.args[1]) is _resolved(self._tree, self._call.args[0])
+        )
+
+    def _names(self, path: ast.expr, home: Function | None) -> set[str]:
+        """Return what a path may end with: a text, an attribute that holds one, or the folder of all that it may name."""
+        match _resolved(self._tree, path):
+            case ast.Constant(value=str(text)):
+                return {text}
+            case ast.Call(func=ast.Name(id="open"), args=[inside, *_]):
+                return self._names(inside, home)
+            case ast.Call(func=ast.Attribute(attr="join"), args=[*_, last]):
+                return self._names(last, home)
+            case ast.BinOp(left=left, op=ast.Div(), right=right):
+                folder = ast.unparse(left)
+                if folder.startswith("self.") and isinstance(
+                    _resolved(self._tree, right), ast.JoinedStr
+                ):
+                    return {f"{folder}/*"}
+                return self._names(right, home)
+            case ast.IfExp(body=body, orelse=orelse):
+                return self._names(body, home) | self._names(orelse, home)
+            case ast.Attribute() | ast.Subscript() as part if ast.unparse(part).startswith("self."):
+                return {ast.unparse(part)}
+            case ast.Name(id=name) if home is not None:
+                return self._of_loop(name, home) or {f"{home.name}: {name}"}
+            case other:
+                return {f"{id(home)} {ast.unparse(other)}"}
+
+    def _of_loop(self, name: str, home: Function) -> set[str]:
+        """Return what a loop gives its variable: each of a few names, or the files of a folder."""
+        for loop in ast.walk(home):
+            if not isinstance(loop, ast.For) or not any(
+                isinstance(n, ast.Name) and n.id == name for n in ast.walk(loop.target)
+            ):
+                continue
+            if isinstance(loop.iter, (ast.Tuple, ast.List)) and isinstance(loop.target, ast.Name):
+                return set().union(*(self._names(each, home) for each in loop.iter.elts))
+            for part in ast.walk(loop.iter):
+                if isinstance(part, ast.Name):
+                    listed = re.fullmatch(
+                        r"(?:\[\*|list\(|sorted\()?(self\.\w+)\.(?:r?glob|iterdir)\(.*\)[\])]?",
+                        ast.unparse(_resolved(self._tree, part)),
+                    )
+                    if listed is not None:
+                        return {f"{listed[1]}/*"}
+        return set()
+
+    def _on_the_cpu(self, value: ast.expr, home: Function | None, depth: int = _DEPTH) -> bool:
+        """Tell whether a value holds no tensor, or one that has been taken to the CPU or made where none is named."""
+        if depth == 0:
+            return False
+        below = depth - 1
+        match _resolved(self._tree, value):
+            case ast.Constant() | ast.JoinedStr() | ast.Compare():
+                return True
+            case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts):
+                return all(self._on_the_cpu(part, home, below) for part in parts)
+            case ast.Dict(values=parts):
+                return all(self._on_the_cpu(part, home, below) for part in parts)
+            case ast.ListComp(elt=part) | ast.DictComp(value=part) | ast.GeneratorExp(elt=part):
+                return self._on_the_cpu(part, home, below)
+            case ast.BinOp(left=left, right=right):
+                return all(self._on_the_cpu(part, home, below) for part in (left, right))
+            case ast.Subscript(value=part):
+                return self._on_the_cpu(part, home, below)
+            case ast.Call() as made:
+                return self._is_made_there(made, home, below)
+            case ast.Attribute() as kept if ast.unparse(kept).startswith("self."):
+                return self._is_a_number(ast.unparse(kept))
+            case ast.Name(id=name):
+                return self._is_bound_there(name, home, below)
+            case _:
+                return False
+
+    def _is_made_there(self, call: ast.Call, home: Function | None, depth: int) -> bool:
+        func = ast.unparse(call.func)
+        last = func.rpartition(".")[2]
+        if last in ("cpu", "numpy", "item", "tolist") and not call.args:
+            return True
+        if last == "to":
+            told = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "device")]
+            return any(isinstance(t, ast.Constant) and t.value == "cpu" for t in told)
+        if func in _NO_TENSORS or self._is_a_text(call.func):
+            return True
+        if not self._silent:
+            return False
+        if func in self._classes:
+            return True
+        if func.startswith(("torch.", "np.")):
+            return all(self._on_the_cpu(a, home, depth) or last == "tensor" for a in call.args)
+        if not func.startswith("self."):
+            return False
+        if (method := self._methods.get(last)) is None:
+            # Of a base class: it gives what lies where its arguments lie.
+            return any(self._on_the_cpu(each, home, depth) for each in call.args)
+        if method in self._asked:
+            return True
+        self._asked.add(method)
+        given = [n.value for n in ast.walk(method) if isinstance(n, ast.Return) and n.value]
+        return bool(given) and all(self._on_the_cpu(each, method, depth) for each in given)
+
+    def _is_a_text(self, func: ast.expr) -> bool:
+        """Tell whether a method is one of a text's: ``str(x).split``; or a function gives nothing but texts, by its annotation."""
+        if isinstance(func, ast.Attribute):
+            made = func.value
+            return isinstance(made, ast.Call) and ast.unparse(made.func) in _NO_TENSORS
+        defined = self._tree.names[1].get(func.id) if isinstance(func, ast.Name) else None
+        returns = getattr(defined, "returns", None)
+        return returns is not None and ast.unparse(returns) in ("str", "int", "float")
+
+    def _is_a_number(self, attribute: str) -> bool:
+        """Tell whether the class gives an attribute numbers and texts alone, and what it has saved of it; or counts by it."""
+        given: list[ast.expr] = []
+        counted = False
+        for node in ast.walk(self._owner):
+            match node:
+                case ast.Assign(targets=targets, value=value):
+                    given += [value for target in targets if ast.unparse(target) == attribute]
+                case ast.AnnAssign(target=target, value=ast.expr() as value):
+                    given += [value] if ast.unparse(target) == attribute else []
+                case ast.AugAssign(target=target, value=ast.Constant()):
+                    counted = counted or ast.unparse(target) == attribute
+                case _:
+                    pass
+        plain = [isinstance(each, ast.Constant) for each in given]
+        loaded = [isinstance(v, ast.Call) and ast.unparse(v.func).endswith(".load") for v in given]
+        return any(plain) and (counted or all(map(any, zip(plain, loaded, strict=True))))
+
+    def _is_bound_there(self, name: str, home: Function | None, depth: int) -> bool:
+        if (name, home) in self._asked:
+            return True
+        self._asked.add((name, home))
+        around: ast.AST = home if home is not None else self._tree.module
+        if home is not None and any(
+            a.arg == name for a in ast.walk(home.args) if isinstance(a, ast.arg)
+        ):
+            return False
+        given: list[ast.expr] = []
+        for node in ast.walk(around):
+            match node:
+                case ast.Assign(targets=[ast.Name(id=each)], value=value) if each == name:
+                    given.append(value)
+                case ast.Assign(targets=[ast.Tuple(elts=parts)], value=value) if any(
+                    isinstance(p, ast.Name) and p.id == name for p in parts
+                ):
+                    given.append(value)
+                case ast.Call(
+                    func=ast.Attribute(value=ast.Name(id=each), attr="append"), args=[value]
+                ) if each == name:
+                    given.append(value)
+                case _:
+                    pass
+        if not given and home is not None:
+            return self._is_bound_there(name, None, depth)
+        return bool(given) and all(self._is_from_there(each, home, depth) for each in given)
+
+    def _is_from_there(self, value: ast.expr, home: Function | None, depth: int) -> bool:
+        """Tell whether a variable's value lies there: what is loaded of the same file does where the rest does."""
+        if self._silent and isinstance(value, ast.Call):
+            func = ast.unparse(value.func)
+            if func == "torch.load" and not self._names(value.args[0], home).isdisjoint(
+                self._names(self._call.args[0], _function(self._tree, self._call))
+            ):
+                return True
+        return self._on_the_cpu(value, home, depth)
