@@ -18,7 +18,13 @@ from tdev_core.codemod.engine.python.collector import without_collector
 from tdev_core.codemod.engine.python.known import Known
 from tdev_core.codemod.engine.staying import built_on, moves_by_cuda_alone, staying
 from tdev_core.codemod.engine.unable import unable, with_users
-from tdev_core.codemod.engine.vocabulary import SETTINGS, give_devices, says_mps, without_prose
+from tdev_core.codemod.engine.vocabulary import (
+    LIBRARIES,
+    SETTINGS,
+    give_devices,
+    says_mps,
+    without_prose,
+)
 from tdev_core.ecosystem.package_table import packages
 
 _GIVES_TORCH = re.compile(
@@ -144,6 +150,10 @@ def _is_a_word(raw: bytes, kept: re.Match[bytes]) -> bool:
     return re.search(said, raw[start : kept.start()]) is not None
 
 
+_FROM_A_LIBRARY = re.compile(
+    rb"^(?:import|from)[ \t]+(?:%s)\b" % "|".join(sorted(LIBRARIES)).encode(), re.MULTILINE
+)
+_FROM_A_FOLDER = re.compile(rb"^(?:import|from)[ \t]+(\w+)\.(\w+)", re.MULTILINE)
 # Packages that take the very word which a command line takes: `WhisperModel(name, device=args.device)`.
 _TOLD_BY_NAME = [(name, f"import {name}".encode()) for name in ("faster_whisper", "ctranslate2")]
 
@@ -156,6 +166,7 @@ class Survey:
         self._modules: set[str] = set()
         self._inside: dict[PurePath, set[str]] = {}
         self._on_path: set[PurePath] = set()
+        self._imported_from: list[tuple[PurePath, frozenset[tuple[str, str]]]] = []
         self._kernels: set[str] = set()
         self._gives_torch: set[str] = set()
         self._taken: set[str] = set()
@@ -199,6 +210,9 @@ class Survey:
         # A package may put its own folder on the path, and then import what lies there by its name alone.
         if b"sys.path." in raw and b"__file__" in raw:
             self._on_path.add(path.parent)
+        if _FROM_A_LIBRARY.search(raw) is not None:
+            dotted = {(a.decode(), b.decode()) for a, b in _FROM_A_FOLDER.findall(raw)}
+            self._imported_from.append((path.parent, frozenset(dotted)))
         own = path.parent if path.stem == "__init__" else path
         self._inside.setdefault(own.parent, set()).add(own.stem)
         if b"import *" in raw or _MAY_GIVE_TORCH.search(raw):
@@ -372,6 +386,23 @@ class Survey:
         self._say_cuda.clear()
         self._size = 0
 
+    def _started_from(self) -> set[PurePath]:
+        """Return the folders around scripts that import modules which lie there by their names from there: ``training.data``.
+
+        A package that lies there, too, is no library that is called so.
+        """
+        found = set()
+        for home, dotted in self._imported_from:
+            for folder in (home, *home.parents):
+                around = self._inside.get(folder, set())
+                if any(
+                    top in around and name in self._inside.get(folder / top, set())
+                    for top, name in dotted
+                    if top not in LIBRARIES
+                ):
+                    found.add(folder)
+        return found
+
     def _promise_alone(self, name: str) -> bool:
         """Tell whether all functions of a name promise several things, and are annotated so."""
         defined = re.compile(rb"def[ \t]+" + name.encode() + rb"[ \t]*\(")
@@ -406,7 +437,8 @@ class Survey:
             if "[" not in each or self._promise_alone(each.partition("[")[0])
         )
         constants = frozenset(self._constants - self._no_constants)
-        modules = frozenset(self._modules.union(*(self._inside[d] for d in self._on_path)))
+        paths = self._on_path | self._started_from()
+        modules = frozenset(self._modules.union(*(self._inside[d] for d in paths)))
         known = Known(
             words=frozenset(self._with_heirs()),
             promised=promised,

@@ -52,6 +52,12 @@ def is_of_settings(text: str) -> bool:
 RUNTIMES = frozenset(named("name"))
 """Packages that are told a device by torch's name for it, and do not know every accelerator."""
 
+LIBRARIES = frozenset(
+    "transformers diffusers accelerate sentence_transformers timm open_clip clip whisper "
+    "ultralytics torchvision torchaudio safetensors peft kornia lpips".split()
+)
+"""Packages that call torch by themselves, and take whatever device there is."""
+
 MARKS = ("tdev: keep", "ignore-cuda", "noqa: CUDA")
 """What a comment says on a line that its owner wants left: ours, and what projects write themselves."""
 

@@ -1090,3 +1090,25 @@ def test_a_word_that_passes_its_own_check_is_chosen_anew(
     )
     _rewritten(place, codemod, {"a.py": text})
     assert '"cuda" if tdev.cuda.is_available()' in (place / "a.py").read_text()
+
+
+def test_a_package_of_the_tree_is_no_library_of_its_name(
+    place: Path, codemod: Callable[..., Ran]
+) -> None:
+    """Also where a script finds it in the folder above, from where it takes its other modules."""
+    choice = 'device = "cuda" if torch.cuda.is_available() else "cpu"'
+    files = {
+        "whisper/__init__.py": "def load(device):\n    pass\n",
+        "test_whisper.py": f"import torch\nimport whisper\n\n\ndef test():\n    {choice}\n    whisper.load(device=device)\n",
+        "tool/__init__.py": "",
+        "tool/clap/open_clip/__init__.py": "def create(device):\n    pass\n",
+        "tool/clap/training/__init__.py": "",
+        "tool/clap/training/data.py": "",
+        "tool/clap/training/infer.py": "import torch\nfrom open_clip import create\nfrom training.data import read\nfrom timm import create_model\n\n\n"
+        f"def infer():\n    {choice}\n    return create(device=device), read\n\n\ndef other():\n    {choice}\n    return create_model(device=device)\n",
+    }
+    _rewritten(place, codemod, files)
+    assert "str(" not in (place / "test_whisper.py").read_text()
+    changed = (place / "tool/clap/training/infer.py").read_text()
+    first, _, second = changed.partition("def other")
+    assert '"cuda" if tdev.cuda.is_available()' in first and "str(tdev.device(" in second

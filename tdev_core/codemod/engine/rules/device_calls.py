@@ -175,16 +175,29 @@ def _asked_by(file: File, value: cst.BaseExpression) -> Iterator[cst.Comparison]
                 yield value
 
 
+# What only says what a device is called: `_normalize_device(`, `_devices_cache_key(`.
+_SPELLS = re.compile(r"(?:\A|_)(?:normali[sz]ed?|canonical|validated?|check|hash|key)(?:_|\Z)")
+
+
 def _is_kept_as_a_word(file: File, node: cst.CSTNode) -> bool:
-    """Tell whether a validator gives the text of the device that it was asked for: ``return str(torch.device(v))``."""
-    given = file.tree.parents[file.tree.parents[node]]
-    text = file.tree.parents.get(given)
+    """Tell whether a function gives no more than the text of the device that it was asked for: ``return str(torch.device(v))``.
+
+    A validator does, one that spells names alike, and one that finds out whether torch knows the name, and raises an error of its own.
+    """
+    text = file.tree.parents.get(file.tree.parents[file.tree.parents[node]])
     home = enclosing_function(file, node)
+    if not isinstance(text, cst.Call) or file.tree.text(text.func) != "str" or home is None:
+        return False
+    if _SPELLS.search(home.name.value):
+        return True
+    if any("validator" in file.tree.text(each) for each in home.decorators):
+        return True
+    given = file.tree.parents[text]
+    tried = file.tree.parents.get(file.tree.parents[file.tree.parents[given]])
     return (
-        isinstance(text, cst.Call)
-        and file.tree.text(text.func) == "str"
-        and home is not None
-        and any("validator" in file.tree.text(each) for each in home.decorators)
+        isinstance(given, cst.Return)
+        and isinstance(tried, cst.Try)
+        and any(re.match(r"\s*raise\b", file.tree.text(h.body)) for h in tried.handlers)
     )
 
 

@@ -13,6 +13,7 @@ from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.rules.import_order import STDLIB
 from tdev_core.codemod.engine.rules.speaks_of_others import knows_mps
+from tdev_core.codemod.engine.vocabulary import LIBRARIES
 from tdev_core.ecosystem.device_table import named
 
 FOREIGN = rule(
@@ -52,10 +53,6 @@ UNKNOWN = rule(
     """,
 )
 
-_LIBRARIES = frozenset(
-    "transformers diffusers accelerate sentence_transformers timm open_clip clip whisper "
-    "ultralytics torchvision torchaudio safetensors peft kornia lpips".split()
-)
 _NOT_TORCH = {"", "torch", "tdev", *STDLIB, *named("name", "nothing")} | set(
     "numpy cupy mlx pandas".split()
 )
@@ -84,12 +81,12 @@ def handed_on(file: File) -> None:
             continue
         if isinstance(call.func, cst.Attribute) and call.func.attr.value in _MOVES:
             continue  # a method that tdev answers, of what a library's function returned
-        library = _library(file, call.func)
-        if library in _LIBRARIES and file.options.style != "accelerator":
+        library = _outside(file, call.func)
+        if library in LIBRARIES and file.options.style != "accelerator":
             inner = file.tree.span(node.value)
             here = file.here(node)
             file.wrap(FOREIGN, inner, f"str({here}.device(", inner, "))")
-        elif library in _LIBRARIES or _unknown(file, call):
+        elif library in LIBRARIES or _unknown(file, call):
             name = dotted(call.func) or "a call"
             file.find(UNKNOWN, node, f"{file.tree.text(node.value)} is handed to {name}")
 
@@ -140,11 +137,10 @@ def _is_answered(file: File, test: cst.BaseExpression) -> bool:
 
 def _is_foreign(file: File, func: cst.BaseExpression) -> bool:
     """Tell whether a callable is of a package that is no part of the program, and calls torch by itself."""
-    library = _library(file, func)
-    if library in _LIBRARIES:
+    library = _outside(file, func)
+    if library in LIBRARIES:
         return True
-    tree = file.options.tree
-    return tree is not None and bool(library) and library not in {*_NOT_TORCH, *tree.modules}
+    return file.options.tree is not None and bool(library) and library not in _NOT_TORCH
 
 
 def _leaves(file: File, call: cst.Call, node: cst.Arg) -> bool:
@@ -154,6 +150,13 @@ def _leaves(file: File, call: cst.Call, node: cst.Arg) -> bool:
         named = any(map(_OPTION.search, names))
         return named and node.keyword is not None and node.keyword.value == "default"
     return _library(file, call.func) not in _NOT_TORCH
+
+
+def _outside(file: File, func: cst.BaseExpression) -> str:
+    """Return that package where it is none of the program's own, which may be called as a library is."""
+    library = _library(file, func)
+    tree = file.options.tree
+    return "" if tree is not None and library in tree.modules else library
 
 
 def _library(file: File, func: cst.BaseExpression) -> str:

@@ -56,21 +56,23 @@ def arms_of_old_torch(file: File) -> None:
 _NEW = re.compile(
     r"\bt(?:orch|dev)\.(?:amp\b|(?:autocast|GradScaler)\b)"
     r"|\bfrom[ \t]+t(?:orch|dev)[ \t]+import\b[^\n]*\b(?:autocast|GradScaler)\b"
+    r"|\bt(?:orch|dev)\.nn\.attention\b"
 )
 # What is raised where a name is not there, or takes other arguments.
 _LACKS = re.compile(
     r"[(\s]*(?:(?:ImportError|ModuleNotFoundError|AttributeError|TypeError)[,)\s]*)+"
 )
-_OTHERS = re.compile(r"\bcuda\.(?!amp\b)\w|[\"']cuda\b|\.cuda\(")
+_OTHERS = re.compile(r"\bcuda\.(?!(?:amp|sdp_kernel)\b)\w|[\"']cuda\b|\.cuda\(")
 _HAS_NEW = re.compile(
     r"hasattr\(\s*(?:[\w.]*(?:torch|amp)\w*\s*,\s*[\"'](?:GradScaler|autocast)|(?:torch|th)\s*,\s*[\"'](?:compile|func|vmap))[\"']\s*\)"
 )
-_OLD = re.compile(r"\b(?:torch\.)?cuda\.amp\b")
+_OLD = re.compile(r"\b(?:torch\.)?cuda\.amp\b|\bbackends\.cuda\.sdp_kernel\b")
 
 
 def handlers_of_old_torch(file: File) -> None:
     """Leave what is done where torch has no ``torch.amp.GradScaler`` yet: ``except ImportError: from torch.cuda.amp …``."""
-    for tried in file.tree.of(cst.Try) if "cuda.amp" in file.tree.source else ():
+    old = any(sign in file.tree.source for sign in ("cuda.amp", "cuda.sdp_kernel"))
+    for tried in file.tree.of(cst.Try) if old else ():
         body = file.tree.text(tried.body)
         if _NEW.search(body) is None or _OLD.search(body) is not None:
             continue
