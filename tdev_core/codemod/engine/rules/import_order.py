@@ -14,6 +14,7 @@ from dataclasses import replace
 
 from tdev_core.codemod.engine.file import Change, File, Move
 from tdev_core.codemod.engine.python.lines import Span
+from tdev_core.codemod.engine.python.tree import PythonTree
 
 STDLIB = sys.stdlib_module_names
 
@@ -147,19 +148,20 @@ def _lines(file: File, node: _Import, move: Move) -> Span | None:
     start, last = tree.line_start(node.lineno), node.end_lineno or node.lineno
     end = tree.line_start(last) + len(tree.line_text(last))
     behind = tree.source[move.statement[1] : end].strip()
-    alone = start == move.statement[0] and not (behind and not behind.startswith("#"))
+    before = tree.source[start : move.statement[0]].strip()
+    alone = not before and not (behind and not behind.startswith("#"))
     inside = any(start <= low < end and low != high for low, high in file.changes)
     return (start, end) if alone and not inside and tree.source[end - 1 : end] == "\n" else None
 
 
 def _run(file: File, offset: int) -> list[_Import]:
-    """Return the imports of the module, line upon line, among which one stands; none where it does not."""
+    """Return the imports of a block, line upon line, among which one stands; none where it does not."""
     if file.python is None or file.pieces:
         return []
     row = file.tree.position(offset)[0]
     run: list[_Import] = []
     last = 0
-    for node in [*file.python.module.body, None]:
+    for node in [*_block(file.python, row), None]:
         imports = isinstance(node, (ast.Import, ast.ImportFrom))
         if node is None or not imports or node.lineno != last + 1:
             if any(each.lineno == row for each in run):
@@ -169,6 +171,16 @@ def _run(file: File, offset: int) -> list[_Import]:
             run.append(node)
         last = 0 if node is None else node.end_lineno or node.lineno
     return []
+
+
+def _block(python: PythonTree, row: int) -> list[ast.stmt]:
+    """Return the statements among which the import of a row stands: those of the module, or of a function."""
+    found = next((node for node in python.imports if node.lineno == row), None)
+    if found is None or found in python.module.body:
+        return python.module.body
+    home = next(python.ancestors(found))
+    inside = isinstance(home, (ast.FunctionDef, ast.AsyncFunctionDef))
+    return python.block(found) if inside else []
 
 
 _MANY = 4
@@ -216,4 +228,4 @@ def _statements(text: str) -> list[str]:
 
 
 def _line_key(text: str) -> Key:
-    return text.startswith("from "), text.split()[1].lower()
+    return text.lstrip().startswith("from "), text.split()[1].lower()

@@ -82,7 +82,7 @@ def insert(file: File, line: cst.CSTNode, statement: cst.CSTNode | None, comment
         file.replace(IMPORT, at, at, text + "; ")
         return
     rule_ = MOVES if comment else IMPORT
-    if not indent:
+    if not indent or isinstance(file.scopes.of(line).node, cst.FunctionDef):
         line_start = place(file, line_start, file.tdev)
     if file.changes.get((line_start, line_start)) is None:
         put(file, line_start, indent + text + comment + file.tree.newline, rule_.id)

@@ -101,9 +101,17 @@ def _order(file: File, node: cst.CSTNode) -> tuple[int, int]:
     return at, 1
 
 
+_OF_TYPES = re.compile(r"(?:\w+\.)*(?:Union|Optional|Type|Tuple|List|Sequence)\Z")
+
+
 def _is_in_an_annotation(file: File, node: cst.CSTNode) -> bool:
-    """Tell whether something stands in an annotation."""
-    return any(isinstance(parent, cst.Annotation) for parent in file.tree.ancestors(node))
+    """Tell whether something stands in an annotation, or in a name for one: ``Index = Union[int, torch.cuda.LongTensor]``."""
+    return any(
+        isinstance(parent, cst.Annotation)
+        or isinstance(parent, cst.Subscript)
+        and _OF_TYPES.match(file.tree.text(parent.value))
+        for parent in file.tree.ancestors(node)
+    )
 
 
 # `config = self.cuda_config if q.is_cuda else self.cpu_config`: the latter is right for any other device.

@@ -352,6 +352,8 @@ _REPORTS = re.compile(
     r"_?(?:(?:collect|print|show|log)_(?:system|machine|env(?:ironment)?)(?:_(?:info|report|details))?"
     r"|get_(?:system|machine|env(?:ironment)?)_(?:info|report|details))\Z"
 )
+# A decorator of tests that runs them on CUDA beside the CPU, by its name: `withCUDA`, beside `onlyCUDA` and `withDevice`.
+_RUNS_ON_CUDA = re.compile(r"(?:with|on)_?(?:CUDA|Cuda|cuda)\Z")
 # What NVIDIA's libraries are told by the environment: `NVIDIA_TF32_OVERRIDE`.
 _NVIDIAS_SETTING = re.compile(r"[\"']NVIDIA_[A-Z0-9_]+[\"']")
 
@@ -375,6 +377,12 @@ def told_of_cuda(file: File) -> None:
             file.untouched.append(file.tree.span(home))
             said = f"{home.name.value} tells of the machine; left as it is"
             file.find(ARMS, home.name, said, "note")
+    for home in file.tree.of(cst.FunctionDef) if "mark.parametrize(" in file.tree.source else ():
+        if _RUNS_ON_CUDA.match(home.name.value) and "torch.cuda." in (text := file.tree.text(home)):
+            if "mark.parametrize(" in text:
+                file.untouched.append(file.tree.span(home))
+                said = f"{home.name.value} is for tests of CUDA by its name; left as it is"
+                file.find(ARMS, home.name, said, "note")
     asks_more = any(sign in file.tree.source for sign in signs)
     for home in file.tree.of(cst.FunctionDef) if asks_more else ():
         name = home.name.value
