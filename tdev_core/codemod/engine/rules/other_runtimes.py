@@ -51,6 +51,7 @@ def holder_of(file: File) -> str:
 
 
 _CUDA = re.compile(r"[\"']cuda(?::\d+)?[\"']")
+_ASKS = re.compile(r"\bcuda\.(?:is_available|device_count)\(")
 _TO_DOUBLE = re.compile(r"\.to\(\s*(?:dtype\s*=\s*)?torch\.(?:float64|double)\b|\.double\(\)")
 # What lies on the CPU by then.
 _ON_THE_CPU = re.compile(r"\bcpu\b|\bnumpy\b|#[^\n]*\Z")
@@ -63,6 +64,8 @@ def why_its_user_needs_it(file: File, question: cst.CSTNode) -> str | None:
     """
     if file.options.style == "accelerator" or (choice := _choice(file, question)) is None:
         return None
+    if _ASKS.search(file.tree.text(choice.test)) is None:
+        return None  # what a person asked for
     around = [
         p for p in file.tree.ancestors(choice) if isinstance(p, (cst.FunctionDef, cst.ClassDef))
     ]

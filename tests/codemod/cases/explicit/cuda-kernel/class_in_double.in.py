@@ -16,3 +16,11 @@ class Table:
 
     def rows(self, x):
         return x.to(self.device).mean().cpu().double()
+
+
+class Asked:
+    def __init__(self, config):
+        self.device = torch.device("cuda" if config.place == "gpu" else "cpu")
+
+    def update(self, x):
+        return x.to(self.device).double()

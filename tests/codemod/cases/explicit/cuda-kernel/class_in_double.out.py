@@ -17,3 +17,11 @@ class Table:
 
     def rows(self, x):
         return x.to(self.device).mean().cpu().double()
+
+
+class Asked:
+    def __init__(self, config):
+        self.device = tdev.device("cuda" if config.place == "gpu" else "cpu")
+
+    def update(self, x):
+        return x.to(self.device).double()
