@@ -1112,3 +1112,19 @@ def test_a_package_of_the_tree_is_no_library_of_its_name(
     changed = (place / "tool/clap/training/infer.py").read_text()
     first, _, second = changed.partition("def other")
     assert '"cuda" if tdev.cuda.is_available()' in first and "str(tdev.device(" in second
+
+
+def test_a_word_that_goes_to_a_library_is_reported(
+    place: Path, codemod: Callable[..., Ran]
+) -> None:
+    """Which calls torch itself, and is no part of the tree."""
+    text = (
+        "import pyro\nimport torch\nfrom own import plate\n\n\nclass Model:\n    def __init__(self, on):\n        if on:\n"
+        '            self.device = "cuda"\n        else:\n            self.device = "cpu"\n\n    def run(self, n):\n'
+        '        plate("d", n, device=self.device)\n        with pyro.plate("d", n, device=self.device):\n            torch.cuda.synchronize()\n'
+    )
+    for name, source in {"a.py": text, "own.py": "def plate(name, n, device):\n    pass\n"}.items():
+        (place / name).write_text(source)
+    ran = codemod("--verbose", "--force", ".", engine=REAL)
+    said = ran.out + ran.err
+    assert said.count("which calls torch itself") == 1 and "pyro.plate" in said

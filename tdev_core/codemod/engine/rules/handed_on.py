@@ -75,7 +75,14 @@ def handed_on(file: File) -> None:
         if _leaves(file, call, node) and Kind.CUDA in file.flow.kinds(value):
             file.given.append(node)
         if not file.flow.names_cuda(node.value):
-            _chosen(file, call, node)
+            if not _chosen(file, call, node):
+                _held(file, call, node)
+            continue
+        if _is_for_lightning(node) and file.options.style != "accelerator":
+            name = dotted(call.func) or "a call"
+            file.find(
+                UNKNOWN, node, f'"cuda" is CUDA alone to {name}; "gpu" or "auto" is what there is'
+            )
             continue
         if node.keyword is None or not _DEVICE_KEYWORD.search(node.keyword.value):
             continue
@@ -91,20 +98,45 @@ def handed_on(file: File) -> None:
             file.find(UNKNOWN, node, f"{file.tree.text(node.value)} is handed to {name}")
 
 
-def _chosen(file: File, call: cst.Call, node: cst.Arg) -> None:
-    """Give the device for CUDA's name where a variable is handed on that holds it if there is CUDA."""
+def _is_for_lightning(node: cst.Arg) -> bool:
+    """Tell whether an argument is Lightning's word for a kind of device: ``Fabric(accelerator="cuda")``."""
+    return (
+        node.keyword is not None
+        and node.keyword.value == "accelerator"
+        and string_value(node.value) == "cuda"
+    )
+
+
+def _held(file: File, call: cst.Call, node: cst.Arg) -> None:
+    """Report a variable that may hold CUDA's name and is handed to a package which calls torch by itself: ``plate(device=self.device)``."""
+    value = node.value
+    if file.options.style == "accelerator" or file.options.program:
+        return
+    if node.keyword is None or not _DEVICE_KEYWORD.search(node.keyword.value):
+        return
+    if not isinstance(value, (cst.Name, cst.Attribute)) or not _is_foreign(file, call.func):
+        return
+    if Kind.CUDA in file.flow.kinds(value):
+        name, text = dotted(call.func) or "a call", file.tree.text(value)
+        said = f'{text} may be "cuda" and is handed to {name}, which calls torch itself'
+        file.find(UNKNOWN, node, f"{said}: hand it str(tdev.device({text}))")
+
+
+def _chosen(file: File, call: cst.Call, node: cst.Arg) -> bool:
+    """Give the device for CUDA's name where a variable is handed on that holds it if there is CUDA; tell whether that is so."""
     value = node.value
     if file.options.style == "accelerator" or not is_device_word(value):
-        return
+        return False
     if node.keyword is not None and not _DEVICE_KEYWORD.search(node.keyword.value):
-        return
+        return False
     # A map of devices is read by accelerate, whoever hands it on to there.
     mapped = node.keyword is not None and node.keyword.value == "device_map"
     # And where MPS is known, its name is as good a word as CUDA's.
     moves = isinstance(call.func, cst.Attribute) and call.func.attr.value in _MOVES
     own = not moves and knows_mps(file) and file.resolver.torch_name(call.func) is None
     if not (mapped or own or _is_foreign(file, call.func)):
-        return
+        return False
+    done = False
     if isinstance(value, cst.Name):
         bindings = file.scopes.of(value).lookup(value.value)
         given = [b.value for b in bindings if b.kind == "value" and b.value is not None]
@@ -120,9 +152,13 @@ def _chosen(file: File, call: cst.Call, node: cst.Arg) -> None:
             and file.flow.names_cuda(each.body)
             and not file.stays(each.body)
         ):
+            done = True
             if isinstance(each.body, cst.SimpleString) and _is_answered(file, each.test):
                 inner = file.tree.span(each.body)
                 file.wrap(FOREIGN, inner, f"str({file.here(each)}.device(", inner, "))")
+        elif isinstance(each, cst.IfExp):
+            done = done or file.stays(each.body)
+    return done
 
 
 def _is_answered(file: File, test: cst.BaseExpression) -> bool:
