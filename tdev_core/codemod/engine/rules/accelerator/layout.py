@@ -416,6 +416,12 @@ class _Layout:
             for row in range(node.lineno, node.end_lineno or node.lineno)
         )
 
+    @cached_property
+    def _hangs(self) -> bool:
+        """Whether the file has what YAPF and people make of a long call, and nowhere a line with a closing bracket alone."""
+        source = self.file.tree.source
+        return _CLOSES_ALONE.search(source) is None and _GOES_ON.search(source) is not None
+
     def wrap(self, *, comments: bool = False) -> None:
         """Break the lines that are too long, where that can be done; ``comments`` at their ends go above."""
         for span, inside in self._regions():
@@ -434,6 +440,8 @@ class _Layout:
                         better = broken_before_an_operand(line, after, self.limit)
                     if better is None:
                         break
+                    if comments and self._hangs:
+                        better = _hung(better, self.limit)
                     broken += [*above, *better]
                 else:
                     broken.append(line)
@@ -444,6 +452,23 @@ class _Layout:
                     made = Change(low, high, newline.join(broken), inside[0].rule)
                     self.changes.append(made)
                     self.changes.sort(key=lambda c: (c.start, c.end))
+
+
+_CLOSES_ALONE = re.compile(r"^[ \t]*[)\]}]+[:,]?[ \t]*$", re.MULTILINE)
+# A call whose arguments start in its line, and go on in the next.
+_GOES_ON = re.compile(r"\w\([^\s()#\"'][^()#\"'\n]*,[ \t]*\n[ \t]+[^\n]*\)", re.MULTILINE)
+_CONDITION = re.compile(r"([ \t]*)(?:if|elif|while) \(\Z")
+
+
+def _hung(lines: list[str], limit: int) -> list[str]:
+    """Return a broken condition as YAPF has it, without lines for its brackets: ``if (not a`` and ``and b):``."""
+    head = _CONDITION.match(lines[0])
+    if head is None or lines[-1].strip() != "):" or len(lines) < 4:
+        return lines
+    first, *rest = (line.strip() for line in lines[1:-1])
+    rest[-1] += "):"
+    hung = [lines[0] + first, *(f"{head[1]}{' ' * 8}{line}" for line in rest)]
+    return hung if max(map(len, hung)) <= limit else lines
 
 
 _OPENS = re.compile(r"(?P<head>.*\S[ \t]*)(?P<bracket>[(\[{])\Z")
