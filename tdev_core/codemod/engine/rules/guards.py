@@ -254,7 +254,7 @@ def why_the_choice_stays(file: File, node: cst.CSTNode) -> str | None:
         return "the number of a GPU, which a worker without one does not have"
     if _chooses_for_double(file, node):
         return "a device for double precision, which MPS has not"
-    if holder := holder_of(file):
+    if holder := holder_of(file, node):
         return f"the device of {holder}, which knows CUDA and the CPU alone"
     return why_its_user_needs_it(file, node)
 

@@ -39,15 +39,30 @@ _NAMED = [known.name for known in holders().values() if known.named and known.on
 _CALLED_AFTER = re.compile(rf"\b\w*_({'|'.join(_NAMED)})_\w+\(")
 
 
-def holder_of(file: File) -> str:
-    """Return what a file works with that holds tensors on CUDA and the CPU alone: all of its devices are chosen alike."""
+def holder_of(file: File, question: cst.CSTNode) -> str:
+    """Return what a file works with that holds tensors on CUDA and the CPU alone: all of its devices are chosen alike.
+
+    An answer that is kept, and chooses none, opens something else.
+    """
     if file.options.style == "accelerator":
         return ""  # that target has a reason of its own
     for pattern, words in ((_FROM_HOLDER, _HOLDERS), (_CALLED_AFTER, _NAMED)):
         found = file.in_code(pattern, *words)
         if found is not None and found[1] not in _own(file):
-            return holders()[found[1]].called
+            return holders()[found[1]].called if _decides_here(file, question) else ""
     return ""
+
+
+def _decides_here(file: File, question: cst.CSTNode) -> bool:
+    """Tell whether a question is the test of a choice, or its answer is kept for one of a device."""
+    for parent in file.tree.ancestors(question):
+        if isinstance(parent, cst.Assign) and isinstance(parent.targets[0].target, cst.Name):
+            name = parent.targets[0].target.value
+            chosen = rf"[\"']cuda(?::\d+)?[\"']\)?\s+if\s+{name}\b|\bif\s+{name}\s*:\s*[\w.]+\s*=[^\n]*[\"']cuda\b"
+            return re.search(chosen, file.code) is not None
+        if isinstance(parent, (cst.If, cst.IfExp, cst.BaseSmallStatement)):
+            return True
+    return True
 
 
 _CUDA = re.compile(r"[\"']cuda(?::\d+)?[\"']")
@@ -229,10 +244,22 @@ def _is_of_ray(file: File, statement: cst.CSTNode) -> bool:
         target = (
             statement.targets[0].target if isinstance(statement, cst.Assign) else statement.target
         )
-        return _RAYS_GPUS.search(file.tree.text(target)) is not None
+        name = file.tree.text(target)
+        return _RAYS_GPUS.search(name) is not None and not _chooses_by(file, name, statement)
     if home is None:
         return False
     if isinstance(statement, cst.Return):
         return _RAYS_GPUS.search(home.name.value) is not None
     names = (each.name.value for each in (*home.params.params, *home.params.kwonly_params))
     return isinstance(statement, cst.If) and any(map(_RAYS_GPUS.search, names))
+
+
+def _chooses_by(file: File, name: str, statement: cst.CSTNode) -> bool:
+    """Tell whether a device is chosen by a number of GPUs: ``torch.device("cuda:1") if num_gpus > 1 else …``."""
+    low, high = file.tree.span(statement)
+    home = enclosing_function(file, statement) or file.tree.module
+    chosen = re.compile(
+        rf"^(?=[^\n]*(?<![\w.]){re.escape(name)}\b)[^\n]*(?:[\"']cuda\b|\bdevice\()", re.MULTILINE
+    )
+    around = chosen.finditer(file.code, *file.tree.span(home))
+    return any(not low <= found.end() <= high for found in around)

@@ -23,3 +23,9 @@ def start(num_gpus=None):
 def precision(device):
     if device == "cuda":
         torch.cuda.empty_cache()
+
+
+def devices(first):
+    num_gpus = torch.cuda.device_count()
+    second = torch.device("cuda:1") if num_gpus > 1 else first
+    return first, second

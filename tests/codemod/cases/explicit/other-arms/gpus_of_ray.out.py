@@ -24,3 +24,9 @@ def start(num_gpus=None):
 def precision(device):
     if tdev.is_accelerator(device, exact=True):
         tdev.cuda.empty_cache()
+
+
+def devices(first):
+    num_gpus = tdev.cuda.device_count()
+    second = tdev.device("cuda:1") if num_gpus > 1 else first
+    return first, second
