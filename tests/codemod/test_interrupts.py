@@ -56,7 +56,7 @@ def test_an_interrupt_half_way_leaves_every_file_old_or_new(tmp_path: Path) -> N
     (tmp_path / "f20.py").write_bytes(BEFORE + b"# SLEEP\n")
     run = start(tmp_path, "--jobs", "1", ".")
     wait_for(lambda: (tmp_path / "f19.py").read_bytes() == AFTER)
-    workers = psutil.Process(run.pid).children()
+    workers = psutil.Process(run.pid).children(recursive=True)
     run.send_signal(signal.SIGINT)
     out, err = run.communicate(timeout=20)
     assert run.returncode == 130
@@ -75,11 +75,12 @@ def test_an_idle_worker_does_not_outlive_a_run_that_is_killed(
     (tmp_path / "b.py").write_bytes(b"torch SLEEP")
     run = start(tmp_path, "--jobs", "2", ".")
     wait_for(lambda: (tmp_path / "a.py").read_bytes() == AFTER)
-    workers = psutil.Process(run.pid).children()
+    workers = psutil.Process(run.pid).children(recursive=True)
     run.send_signal(number)
     run.wait(timeout=20)
     # The other one is in the middle of a file and would end with it.
-    wait_for(lambda: bool(psutil.wait_procs(workers, timeout=0)[0]))
+    count = 2 if number is signal.SIGTERM else 1
+    wait_for(lambda: len(psutil.wait_procs(workers, timeout=0)[0]) == count)
     ended, busy = psutil.wait_procs(workers, timeout=0)
     for process in busy:
         process.kill()

@@ -3,7 +3,8 @@
 Workers are plain subprocesses rather than ``multiprocessing`` ones for two reasons. A spawned
 ``multiprocessing`` child imports the parent's main module again, which is ``tdev.codemod`` and with
 it torch. And a parser written in C or Rust can end its process on a hostile file: here that costs
-the one file, and the next job gets a new worker.
+the one file, and the next job gets a new worker. Where processes can fork, those of a run share the
+start of one: to read libcst and the rules takes a third of a second each time.
 """
 
 from __future__ import annotations
@@ -11,14 +12,17 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import threading
 from collections import deque
 from collections.abc import Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import BinaryIO, cast
 
 from tdev_core.codemod.engine import ProgramTree
 from tdev_core.codemod.jobs.process import ENGINE, Job
@@ -28,10 +32,11 @@ _WAKE = 0.25
 _AHEAD_JOBS = 256
 _AHEAD_BYTES = 64 * 1024 * 1024
 _BOOT = """\
-import json, sys
+import gc, json, sys
+gc.disable()
 sys.path += [p for p in json.loads(sys.argv[1]) if p not in sys.path]
 from tdev_core.codemod.jobs.worker import main
-main(sys.argv[2])
+main(sys.argv[2], *map(int, sys.argv[3:]))
 """
 
 
@@ -53,6 +58,19 @@ def default_jobs() -> int:
     return os.cpu_count() or 1
 
 
+@dataclass(frozen=True)
+class _Worker:
+    """The ends of one worker's pipes that are ours; it ends when they are closed."""
+
+    jobs: BinaryIO
+    answers: BinaryIO
+
+    def close(self) -> None:
+        for pipe in (self.jobs, self.answers):
+            with suppress(BrokenPipeError):  # it held a request that nobody will read any more
+                pipe.close()
+
+
 class Pool:
     """``jobs`` workers, started when the first job needs them. Close it, or use ``with``.
 
@@ -64,14 +82,21 @@ class Pool:
         self._tree = tree
         self._local = threading.local()
         self._lock = threading.Lock()
-        self._workers: set[subprocess.Popen[bytes]] = set()
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self._workers: list[_Worker] = []
+        self._idle: list[_Worker] = []
+        """Those of them that no thread has taken yet."""
+        self._first = jobs if hasattr(os, "fork") else 1
+        """The number of workers to start at once: all of them; what takes one's place later comes by itself."""
         self._closed = False
         self._threads = ThreadPoolExecutor(jobs)
 
     def __enter__(self) -> Pool:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            self.kill()
         self.close()
 
     def map(self, jobs: Iterable[Job]) -> Generator[Outcome, None, None]:
@@ -94,73 +119,79 @@ class Pool:
         """End the workers at once, and start no others: what they were doing comes to nothing."""
         with self._lock:
             self._closed = True
-            workers = list(self._workers)
-        for worker in workers:
-            worker.kill()
+            for process in self._processes:
+                if os.name != "posix":
+                    process.kill()
+                elif process.returncode is None:  # its group, with those that it has forked
+                    with suppress(ProcessLookupError, PermissionError):
+                        os.killpg(process.pid, signal.SIGKILL)
 
     def close(self) -> None:
-        """End the workers at once, whatever they are doing; nothing that they do is on disk."""
-        self.kill()
+        """Wait until the workers have ended, as they do when they are idle and nothing more can come."""
         with self._lock:
-            workers = list(self._workers)
+            self._closed = True
         self._threads.shutdown(wait=True, cancel_futures=True)
-        for worker in workers:
-            worker.wait()
-            for pipe in (worker.stdin, worker.stdout):
-                if pipe is not None:
-                    try:
-                        pipe.close()
-                    except BrokenPipeError:
-                        pass  # it held a request that nobody will read any more
+        for worker in self._workers:
+            worker.close()
+        for process in self._processes:
+            process.wait()
 
     def _answer(self, job: Job) -> Outcome:
-        worker = getattr(self._local, "worker", None)
-        told = worker is not None and worker.poll() is None
-        if not told:
-            worker = self._local.worker = self._start()
-        assert worker is not None and worker.stdin is not None and worker.stdout is not None
+        worker: _Worker | None = getattr(self._local, "worker", None)
+        told = worker is not None
+        if worker is None:
+            worker = self._local.worker = self._take()
         try:
             if not told:
-                pickle.dump(self._tree, worker.stdin)
-            pickle.dump(job, worker.stdin)
-            worker.stdin.flush()
-            answer = pickle.load(worker.stdout)  # nosec B301  # a pipe of our own worker
+                pickle.dump(self._tree, worker.jobs)
+            pickle.dump(job, worker.jobs)
+            worker.jobs.flush()
+            answer = pickle.load(worker.answers)  # nosec B301  # a pipe of our own worker
             return cast(Outcome, answer)
         except (OSError, EOFError, pickle.UnpicklingError):
             self._local.worker = None
-            worker.kill()
-            status = worker.wait()
+            worker.close()
             return Outcome(
                 Status.ERROR,
-                f"left alone: the worker process died on it (exit status {status}); "
+                "left alone: the worker process died on it; "
                 "the file may be too deeply nested, or memory short",
             )
 
-    def _start(self) -> subprocess.Popen[bytes]:
-        # -I -S: only the standard library and then this process's own path, in that order; a module
-        # in the working directory must not take the place of one of the library's.
-        command = [
-            sys.executable,
-            "-I",
-            "-S",
-            "-c",
-            _BOOT,
-            json.dumps(_search_path()),
-            self._engine,
-        ]
+    def _take(self) -> _Worker:
+        """Return a worker for one thread."""
         with self._lock:
             if self._closed:
                 raise RuntimeError("the pool is closed")
-            # A group of its own keeps Ctrl-C to the parent, which then ends the workers.
-            worker = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                start_new_session=os.name == "posix",
-                creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
-            )
-            self._workers.add(worker)
-        return worker
+            if not self._idle:
+                self._start(self._first)
+                self._first = 1
+            return self._idle.pop()
+
+    def _start(self, count: int) -> None:
+        """Start a process that is a worker, and makes all but one of ``count`` of itself."""
+        pipes = [(*os.pipe(), *os.pipe()) for _ in range(count - 1)]
+        theirs = [end for read, _, _, write in pipes for end in (read, write)]
+        # -I -S: only the standard library and then this process's own path, in that order; a module
+        # in the working directory must not take the place of one of the library's.
+        command = [sys.executable, "-I", "-S", "-c", _BOOT, json.dumps(_search_path())]
+        # A group of its own keeps Ctrl-C to the parent, which then ends the workers.
+        process = subprocess.Popen(
+            [*command, self._engine, *map(str, theirs)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=os.name == "posix",
+            creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
+            pass_fds=theirs,
+        )
+        assert process.stdin is not None and process.stdout is not None
+        started = [_Worker(cast(BinaryIO, process.stdin), cast(BinaryIO, process.stdout))]
+        for end in theirs:
+            os.close(end)
+        for _, write, read, _ in pipes:
+            started.append(_Worker(os.fdopen(write, "wb"), os.fdopen(read, "rb")))
+        self._processes.append(process)
+        self._workers += started
+        self._idle += started
 
 
 def _search_path() -> list[str]:
