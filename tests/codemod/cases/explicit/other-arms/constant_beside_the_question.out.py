@@ -12,7 +12,7 @@ OTHER = tdev.device("cuda")
 def test_first(device):
     if device == gpu and not torch.cuda.is_available():
         pytest.skip("CUDA not available.")
-    assert lib.run(tdev.ones(3, device=device))
+    assert lib.run(torch.ones(3, device=device))
 
 
 def test_second():
