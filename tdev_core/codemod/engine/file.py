@@ -142,6 +142,8 @@ class File:
         """The devices that functions make of what was asked for, and ask whether they are there."""
         self.untouched: list[Span] = []
         """What only CUDA reaches, by the tests around it or by the kernels it starts: no edits there."""
+        self.reached: list[Span] = []
+        """Arms for CUDA beside those of other accelerators which a word that was typed opens on any machine."""
         self.parallel: list[Span] = []
         """Those of them which do what the arms beside them do for other accelerators."""
         self.settings: list[Span] = []

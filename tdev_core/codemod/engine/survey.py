@@ -529,6 +529,8 @@ _KEPT = 64 << 20
 
 def _makes_kernels(raw: bytes, signs: set[bytes]) -> bool:
     """Tell whether a file holds kernels for CUDA itself, or is nothing without a package of them."""
+    if b"CDLL(" in raw and b"c_void_p(" in raw and b".data_ptr()" in raw:
+        return True  # which is told where tensors lie
     if signs.isdisjoint(_KERNEL_SIGNS):
         return False
     if any(sign in raw for sign in _MAKES_KERNELS):

@@ -233,3 +233,83 @@ def test_what_is_compiled_of_a_class_that_names_no_device(
         (place / name).write_text(text)
     codemod("--force", ".", engine=REAL)
     assert ("tdev.jit.script" in (place / "pkg/uses.py").read_text()) is moved
+
+
+_STATISTICS = """import torch
+
+
+def statistics(device: torch.device):
+    if device.type != "cuda":
+        raise ValueError(f"statistics are of CUDA devices, not {device}")
+    return torch.cuda.max_memory_allocated(device)
+"""
+_SCRIPT = """import torch
+from pkg.statistics import statistics
+
+device = torch.device("cuda")
+if device.type == "cuda":
+    print(statistics(device))
+"""
+
+
+@pytest.mark.parametrize("knows", [True, False])
+def test_a_script_and_the_package_that_it_imports_agree(
+    place: Path, codemod: Callable[..., Ran], knows: bool
+) -> None:
+    """Which of the two asks for CUDA alone, in a package that knows MPS: what lets through, and what is let through."""
+    asks = "torch.backends.mps.is_available()" if knows else "None"
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/precision.py": f"import torch\n\n\ndef precise():\n    return {asks}\n",
+        "pkg/statistics.py": _STATISTICS,
+        "recipes/train.py": _SCRIPT,
+        "tests/test_train.py": _SCRIPT,
+    }
+    for name, text in files.items():
+        (place / name).parent.mkdir(exist_ok=True)
+        (place / name).write_text(text)
+    codemod("--force", ".", engine=REAL)
+    kept = [
+        name
+        for name in files
+        if 'device.type == "cuda"' in (place / name).read_text()
+        or 'device.type != "cuda"' in (place / name).read_text()
+    ]
+    assert kept == (["pkg/statistics.py", "recipes/train.py"] if knows else [])
+
+
+@pytest.mark.parametrize("pointer", ["ctypes.c_void_p(x.data_ptr())", "x.data"])
+def test_a_demand_before_a_library_in_c_stays(
+    place: Path, codemod: Callable[..., Ran], pointer: str
+) -> None:
+    """The library is loaded by another module, and told where tensors lie."""
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/lib.py": f'import ctypes\n\nlib = ctypes.CDLL("a.so")\n\n\ndef address(x):\n    return {pointer}\n',
+        "pkg/ops.py": "import torch\n\nfrom .lib import address, lib\n\n\ndef scatter(x):\n"
+        '    assert x.device.type == "cuda"\n    lib.scatter(address(x), torch.ones(1).item())\n',
+    }
+    for name, text in files.items():
+        (place / name).parent.mkdir(exist_ok=True)
+        (place / name).write_text(text)
+    codemod("--force", ".", engine=REAL)
+    assert ("tdev" in (place / "pkg/ops.py").read_text()) is (pointer == "x.data")
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_a_module_of_the_tree_called_torch_is_not_torch(
+    place: Path, codemod: Callable[..., Ran], own: bool
+) -> None:
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/backends/__init__.py": "import torch\n",
+        f"pkg/backends/{'torch' if own else 'numpy'}.py": "",
+        "pkg/uses.py": "from .backends import torch\n\n\ndef f():\n    return torch.cuda.synchronize()\n",
+        "pkg/takes.py": "from .backends import *\n\n\ndef f():\n    return torch.cuda.synchronize()\n",
+    }
+    for name, text in files.items():
+        (place / name).parent.mkdir(exist_ok=True, parents=True)
+        (place / name).write_text(text)
+    codemod("--force", ".", engine=REAL)
+    for name in ("pkg/uses.py", "pkg/takes.py"):
+        assert ("tdev.cuda" in (place / name).read_text()) is not own

@@ -7,17 +7,20 @@ import re
 
 import libcst as cst
 
+from tdev_core.codemod.engine.analysis.kinds import Kind
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.arms import (
     ARMS,
     NAMES,
     chain_names_other,
+    enclosing_function,
     names_other,
     rest_is_others,
     top_choice,
 )
 from tdev_core.codemod.engine.rules.device_arms import gives_devices
 from tdev_core.codemod.engine.rules.speaks_of_others import said_of_others
+from tdev_core.codemod.engine.rules.type_questions import asked_by
 
 _ASKS_FOR_CUDA = re.compile(
     r"\bcuda\.is_available\(|\bis_(?:torch_)?cuda_available\(|\bcuda_is_available\(|\.is_cuda\b"
@@ -61,11 +64,41 @@ def cudas_arms(file: File) -> None:
             beside = chain_names_other(file, choice) or rest_is_others(file, choice)
         else:
             beside = names_other(file, top_choice(file, choice), choice.test)
-        if beside and not _OF_THE_TYPE.search(test) and gives_devices(file, choice.test):
-            continue
+        if beside and not _OF_THE_TYPE.search(test):
+            if _asks_for_what_was_typed(file, choice.test):
+                file.reached.append(file.tree.span(choice.body))
+                continue
+            if gives_devices(file, choice.test):
+                continue
         of_others = asked == test and names_other(file, choice.test)
         if (beside or said_of_others(file, choice)) and not of_others:
             file.untouched.append(file.tree.span(choice.body))
+
+
+def _asks_for_what_was_typed(file: File, test: cst.BaseExpression) -> bool:
+    """Tell whether a test compares a word that a person typed with CUDA's: that is ``"cuda"`` on any machine.
+
+    Its arm is reached wherever that was typed, though the chain has others.
+    """
+    asked = asked_by(file, test)
+    if asked is None or asked.of_a_tensor or file.options.program:
+        return False
+    if file.flow.kinds(asked.operand) & {Kind.CUDA, Kind.TYPED}:
+        return True
+    home = enclosing_function(file, test)
+    if not isinstance(asked.operand, cst.Name) or home is None:
+        return False
+    names = [each.name.value for each in (*home.params.posonly_params, *home.params.params)]
+    if asked.operand.value not in names:
+        return False
+    at = names.index(asked.operand.value)
+    return any(
+        len(call.args) > at
+        and all(arg.keyword is None and not arg.star for arg in call.args[: at + 1])
+        and bool(file.flow.kinds(call.args[at].value) & {Kind.CUDA, Kind.TYPED})
+        for call in file.tree.of(cst.Call)
+        if isinstance(call.func, cst.Name) and call.func.value == home.name.value
+    )
 
 
 CALLS_CUDA = re.compile(r"\bcuda\.\w|[\"']cuda\b|\.cuda\(")

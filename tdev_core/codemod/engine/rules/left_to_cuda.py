@@ -30,7 +30,7 @@ def leave_what_it_opens(
         if isinstance(parent, cst.Assert):
             home = enclosing_function(file, question)
             if home is not None and not (no or given):
-                file.untouched.append((file.tree.span(parent)[1], file.tree.span(home)[1]))
+                file.untouched.append((file.tree.span(parent)[1], _reach(file, parent, home)))
             return
         if isinstance(parent, (cst.If, cst.IfExp)):
             if below is parent.test and arms and not given:
@@ -66,6 +66,18 @@ def leave_what_it_opens(
         else:
             return
         below = parent
+
+
+def _reach(file: File, asserted: cst.Assert, home: cst.FunctionDef) -> int:
+    """Return the end of what comes after an assertion alone: that of its function, or of the arm that it stands in."""
+    below: cst.CSTNode = asserted
+    for parent in file.tree.ancestors(asserted):
+        if parent is home:
+            break
+        if isinstance(below, cst.IndentedBlock) and not isinstance(parent, (cst.With, cst.Try)):
+            return file.tree.span(below)[1]
+        below = parent
+    return file.tree.span(home)[1]
 
 
 def _counts(node: cst.Comparison) -> bool | None:

@@ -59,7 +59,8 @@ def _leave_parallel(file: File, tree: PythonTree, block: list[ast.stmt]) -> None
             }
             if used and used & beside and all(owner == "cuda" for owner, _ in whose[at]):
                 span = tree.span(arm[0])[0], tree.span(arm[-1])[1]
-                if span not in file.untouched:
+                reached = any(low <= span[0] < high for low, high in file.reached)
+                if span not in file.untouched and not reached:
                     file.untouched.append(span)
                     file.parallel.append(span)
         near = []

@@ -9,6 +9,7 @@ import libcst as cst
 
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.arms import NAMES, enclosing_function
+from tdev_core.codemod.engine.survey import is_for_tests
 from tdev_core.codemod.engine.vocabulary import NOTE, SHARED_LIST, says_mps
 
 # The program's own classes for other accelerators, by which a function chooses.
@@ -211,8 +212,17 @@ def _keeps_others_apart(file: File) -> bool:
 
 
 def knows_mps(file: File) -> bool:
-    """Tell whether a file asks for MPS or makes a device of it, or another one of its package does."""
-    tree, parts = file.options.tree, PurePath(file.filename).parts[:-1]
-    if tree is not None and not tree.know_mps.isdisjoint(parts):
-        return True
+    """Tell whether a file asks for MPS or makes a device of it, or another one of its package does.
+
+    Or of the package that it is a script for: what it imports of that refuses MPS there.
+    """
+    tree, path = file.options.tree, PurePath(file.filename)
+    if tree is not None and tree.know_mps:
+        if not tree.know_mps.isdisjoint(path.parts[:-1]):
+            return True
+        if not is_for_tests(path) and not tree.know_mps.isdisjoint(_IMPORTED.findall(file.code)):
+            return True
     return says_mps(file.code)
+
+
+_IMPORTED = re.compile(r"^[ \t]*(?:from|import)[ \t]+(\w+)", re.MULTILINE)

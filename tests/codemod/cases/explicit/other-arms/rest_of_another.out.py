@@ -9,7 +9,7 @@ def chosen(args):
     elif args.device == "cuda":
         # more threads do not help here
         torch.set_num_threads(1)
-        device = torch.device("cuda")
+        device = tdev.device("cuda")
     else:
         device = torch.device("mps")
     tdev.cuda.empty_cache()
