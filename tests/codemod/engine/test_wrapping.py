@@ -131,3 +131,24 @@ def test_what_fits_again_is_joined_as_a_formatter_does(statement: str) -> None:
     assert ast.dump(ast.parse(result.code.replace("tdev", "torch"))) == ast.dump(ast.parse(source))
     assert _formatted(result.code) == result.code
     assert rewrite(result.code, Names.load(), Options(line_length=60)).code == result.code
+
+
+@pytest.mark.parametrize("letters", range(1, 12))
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "wanted = torch.device('c') if torch.cuda.is_available() else N",
+        "return torch.cuda.is_available() and torch.device(b) or N",
+        "call_of(torch.cuda.current_device(), keyword=the_name, N)",
+    ],
+)
+def test_parts_that_fit_again_are_joined_as_a_formatter_does(statement: str, letters: int) -> None:
+    """Where each has a line in the brackets, since all of them were too long for one."""
+    if "call_of(" in statement:
+        statement = statement.replace(", N", ", other=N")
+    source = _formatted(
+        f"import torch\n\n\ndef f():\n    {statement.replace('N', 'n' * letters)}\n"
+    )
+    result = rewrite(source, Names.load(), Options(line_length=60))
+    assert "tdev." in result.code
+    assert _formatted(result.code) == result.code

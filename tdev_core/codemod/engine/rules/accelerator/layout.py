@@ -404,6 +404,44 @@ class _Layout:
                     self.changes.append(Change(low, high, after, inside[0].rule))
                     self.changes.sort(key=_begins)
                     break
+            else:
+                self._join_block(row)
+
+    def _join_block(self, row: int) -> None:
+        """Join the parts in a bracket that have a line each, where they fit on one now and did not: ``a``, ``if b``, ``else c``."""
+        tree = self.file.tree
+        indent = _indent(tree.line_text(row))
+        top, bottom = row - 1, row + 1
+        while top >= 1 and row - top < _TALL and _indent(tree.line_text(top)) >= indent:
+            top -= 1
+        while bottom < tree.line_count and bottom - row < _TALL:
+            if _indent(tree.line_text(bottom)) < indent:
+                break
+            bottom += 1
+        if top < 1 or bottom - top < 3:
+            return
+        low = tree.line_start(top)
+        high = tree.line_start(bottom) + len(tree.line_text(bottom).rstrip("\r\n"))
+        now = _LINE_END.split(tree.source[low:high])
+        then = _LINE_END.split(self._written((low, high)))
+        inner = then[1:-1]
+        if len(then) != len(now) or "#" in "".join(then) or inner[-1].rstrip().endswith(","):
+            return
+        if "\r" in tree.source[low:high] or any(_indent(line) != indent for line in inner):
+            return
+        inside = [c for c in self.changes if low <= c.start and c.end <= high]
+        if not inside or inside[0].start < tree.line_start(top + 1):
+            return
+        before, after = (" ".join(map(str.strip, lines[1:-1])) for lines in (now, then))
+        if _OPENS.match(then[0]) is None or then[-1].strip()[:1] not in tuple(")]}"):
+            return
+        if indent + len(after) <= self.limit < indent + len(before):
+            if self._ends_of_texts.isdisjoint(range(top, bottom)):
+                low, high = tree.line_start(top + 1), tree.line_start(bottom)
+                self.changes = [c for c in self.changes if c not in inside]
+                text = " " * indent + after + tree.source[high - 1 : high]
+                self.changes.append(Change(low, high, text, inside[0].rule))
+                self.changes.sort(key=_begins)
 
     @cached_property
     def _ends_of_texts(self) -> frozenset[int]:
@@ -454,6 +492,16 @@ class _Layout:
                     self.changes.sort(key=lambda c: (c.start, c.end))
 
 
+_TALL = 6
+"""Lines that a bracket may have to be joined."""
+
+
+def _indent(line: str) -> int:
+    """Return how far a line is indented; an empty one further than any."""
+    return len(line) - len(line.lstrip()) if line.strip() else _LONGEST
+
+
+_LONGEST = 1 << 20
 _CLOSES_ALONE = re.compile(r"^[ \t]*[)\]}]+[:,]?[ \t]*$", re.MULTILINE)
 # A call whose arguments start in its line, and go on in the next.
 _GOES_ON = re.compile(r"\w\([^\s()#\"'][^()#\"'\n]*,[ \t]*\n[ \t]+[^\n]*\)", re.MULTILINE)
