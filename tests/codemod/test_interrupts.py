@@ -195,6 +195,16 @@ def test_the_result_is_the_same_with_any_number_of_workers(
     assert one == three and one.out.count("+++ b/") == 40
 
 
+def test_each_worker_that_dies_costs_one_file(place: Path, codemod: Callable[..., Ran]) -> None:
+    """Also the one that the others were made of, whose place a new one takes."""
+    for index in range(30):
+        (place / f"f{index:02}.py").write_bytes(b"torch # DIE\n" if index % 10 == 5 else BEFORE)
+    ran = codemod("--jobs", "2", ".")
+    assert ran.status == 2 and ran.err.count("the worker process died on it") == 3
+    left = [index for index in range(30) if (place / f"f{index:02}.py").read_bytes() != AFTER]
+    assert left == [5, 15, 25]
+
+
 @pytest.mark.parametrize(("size", "workers"), [(0, 1), (1 << 20, 2)])
 def test_a_worker_is_started_where_there_is_that_much_to_do(
     place: Path,

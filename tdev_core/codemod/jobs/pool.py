@@ -46,7 +46,7 @@ def result_of(future: Future[Outcome]) -> Outcome:
     A signal that comes just before a thread blocks, or that another thread gets, does not wake it: it
     would be heeded only when the file is done with.
     """
-    while not wait([future], _WAKE).done:
+    while not (future.done() or wait([future], _WAKE).done):
         pass
     return future.result()
 
