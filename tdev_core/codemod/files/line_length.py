@@ -72,7 +72,7 @@ def formatters_width(directory: Path) -> int:
 
 _SAMPLE, _ENOUGH = 40, 8
 _PLAIN, _FORMATTED = 79, 88
-_TEXT = re.compile(r"(\"{3}|'{3}).*?\1", re.DOTALL)
+_TEXT = re.compile(r"\"{3}[^\"]*(?:\"(?!\"\")[^\"]*)*\"{3}|'{3}[^']*(?:'(?!'')[^']*)*'{3}")
 _UNBROKEN = re.compile(r"#|\"[^\"]{20}|'[^']{20}")
 _OF_OTHERS = re.compile(r"_?vendor(?:ed)?\Z|_?third_?party\Z|.*_pb2(?:_grpc)?\.py\Z")
 _LARGEST = 1 << 20
@@ -91,8 +91,8 @@ def _widest(path: Path) -> int:
         source = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         return 0
-    lines = _TEXT.sub("", source).splitlines()
-    return max((len(line) for line in lines if not _UNBROKEN.search(line)), default=0)
+    lines = sorted(_TEXT.sub("", source).splitlines(), key=len, reverse=True)
+    return next((len(line) for line in lines if not _UNBROKEN.search(line)), 0)
 
 
 def _pyproject(directory: Path) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 from functools import cache, lru_cache
-from importlib import metadata
 from pathlib import Path
 
 from tdev_core.codemod.errors import UsageError
@@ -19,6 +18,8 @@ _PLACES = tuple(
 
 def version() -> str:
     """Return the installed version; ``0+source`` for a checkout that was never installed."""
+    from importlib import metadata  # which takes as long as all else of a small run's start
+
     try:
         return metadata.version(_DISTRIBUTION)
     except metadata.PackageNotFoundError:
@@ -28,6 +29,8 @@ def version() -> str:
 @lru_cache(maxsize=1)
 def urls() -> dict[str, str]:
     """Return the project's addresses by label in lower case, without a slash at the end."""
+    from importlib import metadata
+
     try:
         listed = metadata.metadata(_DISTRIBUTION).get_all("Project-URL") or []
     except metadata.PackageNotFoundError:

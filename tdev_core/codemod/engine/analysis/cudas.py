@@ -134,10 +134,11 @@ class Cudas:
         self._imports: list[tuple[ast.stmt, _Home]] = []
         self._assigned: list[tuple[ast.expr, ast.expr, _Home]] = []
         loaded: dict[int, tuple[str, str]] = {}
-        on_demand = _NAMED_ON_DEMAND.search(source) is not None
-        for found in _LOADED_ON_DEMAND.finditer(source) if on_demand else ():
-            line = source.count("\n", 0, found.start(1)) + 1
-            loaded[line] = found[1], found[2]
+        for named in _NAMED_ON_DEMAND.finditer(source):
+            # Of a call whose parenthesis stands right before the name: its line.
+            start = source.rfind("\n", 0, len(source[: named.start()].rstrip())) + 1
+            if (found := _LOADED_ON_DEMAND.match(source, start)) is not None:
+                loaded[source.count("\n", 0, found.start(1)) + 1] = found[1], found[2]
         if not (loaded or "torch.ops." in source or _IMPORTED_FOR_CUDA.search("\n" + source)):
             if not self._imports_some():
                 return

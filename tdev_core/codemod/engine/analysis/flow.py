@@ -44,6 +44,7 @@ from tdev_core.codemod.engine.vocabulary import (
     used_as_tensor,
 )
 
+_CLASS_HEAD = re.compile(r"^[ \t]*class[ \t]+(\w+)[ \t]*\(([^()]*)\)", re.MULTILINE)
 _ASKS_TORCH = re.compile(r"\btorch\.cuda\.is_available\(\)")
 _OTHERS = re.compile(r"[\"'](?:mps|xpu|npu|hpu|mlu|xla)\b|\b(?:mps|xpu|npu)\.is_available\(")
 
@@ -406,15 +407,15 @@ class Flow:
 
     def _base(self, owner: cst.ClassDef) -> cst.ClassDef | None:
         """Return the first class of the file among those that a class inherits from: the text has them, a slice need not."""
-        head = re.search(
-            rf"^[ \t]*class[ \t]+{owner.name.value}[ \t]*\(([^()]*)\)",
-            self.tree.source,
-            re.MULTILINE,
-        )
-        for base in re.findall(r"\w+", head[1]) if head is not None else ():
+        for base in re.findall(r"\w+", self._bases.get(owner.name.value, "")):
             if (found := self._classes.get(base)) is not None and found is not owner:
                 return found
         return None
+
+    @cached_property
+    def _bases(self) -> dict[str, str]:
+        """The bases of each class, as the text has them in parentheses: of the first of that name."""
+        return dict(reversed(_CLASS_HEAD.findall(self.tree.source)))
 
     @cached_property
     def _classes(self) -> dict[str, cst.ClassDef]:

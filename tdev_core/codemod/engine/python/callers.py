@@ -60,7 +60,7 @@ _FOLLOWED = re.compile(
 _OWNERS = re.compile(rb"(\w+)(?:\[[^\[\]]*\])*\.device\b")
 # `device = trainer.device`, which is handed on by that name.
 _BY_ITSELF = re.compile(rb"[ \t]*(?:\w+_)?\Z")
-_KEPT_BY_NAME = re.compile(rb"^[ \t]*(?:\w+_)?device[ \t]*(?:=(?!=)|:)", re.MULTILINE)
+_KEPT_BY_NAME = re.compile(rb"device[ \t]*(?:=(?!=)|:)")
 _KEPT = re.compile(rb"device[ \t]*(?:=(?!=)|:|\(self\))")
 _KEEPS = re.compile(rb"(?:self\.|def[ \t]+)((?:\w+_)?)\Z")
 _WORDS_OF_A_CLASS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -84,6 +84,7 @@ _NEVER = frozenset({b"forward", b"__call__", b"main", b"run", b"__new__", b"to",
 _PRIVATE = re.compile(rb"_[^_]")
 _LONE_CR = re.compile(rb"\r(?!\n)")
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_NAMED = (*_DEFINITIONS, ast.ClassDef)
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 # Names that ask about a class or speak of it, and make none.
 _ASK = frozenset({"isinstance", "issubclass", "super", "cast", "TypeVar", "hasattr"})
@@ -139,7 +140,10 @@ class Callers:
         self.texts.append(raw)
         if b"device" not in raw:
             return
-        if module and _KEPT_BY_NAME.search(raw) is not None:
+        if module and any(
+            _BY_ITSELF.match(raw, *_line_to(raw, found.start()))
+            for found in _KEPT_BY_NAME.finditer(raw)
+        ):
             self.modules.setdefault(module, []).append(len(self.texts) - 1)
         objects: list[tuple[int, bytes]] = []
         for found in _OF_OBJECT.finditer(raw):
@@ -373,7 +377,7 @@ class _Statement:
                 name = node.name
                 if node.asname in (None, name):
                     continue
-            elif isinstance(node, (*_DEFINITIONS, ast.ClassDef)):
+            elif isinstance(node, _NAMED):
                 name = node.name
             else:
                 continue

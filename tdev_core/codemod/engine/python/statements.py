@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
+from typing import Any
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
@@ -72,12 +73,23 @@ _SCOPES = frozenset((*FUNCTIONS, ast.ClassDef, *COMPREHENSIONS))
 
 def add_children(node: ast.AST, found: list[ast.AST]) -> None:
     """Add what stands right below a node, all but the ``ctx`` of a name."""
-    for name in node._fields:
+    kind: Any = type(node)
+    for name in _parts(kind):
         value = getattr(node, name, None)
-        if isinstance(value, list):
+        if value.__class__ is list:
             found += [each for each in value if isinstance(each, ast.AST)]
-        elif isinstance(value, ast.AST) and name != "ctx":
+        elif isinstance(value, ast.AST):
             found.append(value)
+
+
+@cache
+def _parts(kind: type[ast.AST]) -> tuple[str, ...]:
+    """Return the fields of a kind of node that may hold others: most of them never do."""
+    never = _PLAIN if kind is not ast.Constant else kind._fields
+    return tuple(name for name in kind._fields if name not in never)
+
+
+_PLAIN = frozenset("ctx id attr arg asname module level kind type_comment conversion".split())
 
 
 def is_before(one: ast.AST, other: ast.AST) -> bool:

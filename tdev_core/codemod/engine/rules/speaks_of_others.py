@@ -29,7 +29,8 @@ def asks_about_others(file: File, operand: cst.BaseExpression, *, lists: bool = 
         return False
     one = rf"\s*[!=]=\s*[\"']({NAMES})\b|\.startswith\(\s*[\"']({NAMES})\b"
     several = rf"|\s+(?:not\s+)?in\s*[\[({{](?![^])}}]*[\"']cuda)[^])}}]*[\"']({NAMES})\b"
-    asked = rf"(?<![\w.]){re.escape(base)}(?:\.type)?(?:{one}{several if lists else ''})"
+    it = re.escape(base)
+    asked = rf"{it}(?<![\w.]{it})(?:\.type)?(?:{one}{several if lists else ''})"
     text = file.tree.text(home)
     if not lists:
         return re.search(asked, text) is not None
@@ -65,8 +66,9 @@ def is_listed(file: File, operand: cst.BaseExpression) -> bool:
     home = enclosing_function(file, operand)
     if home is None or not base:
         return False
+    it = re.escape(base)  # at the start of the pattern, which `re` then looks for many times faster
     listed = (
-        rf"(?<![\w.]){re.escape(base)}(?:\.type)?\s+(?:not\s+)?in\s*"
+        rf"{it}(?<![\w.]{it})(?:\.type)?\s+(?:not\s+)?in\s*"
         rf"[\[({{](?=[^])}}]*[\"']cuda[\"'])[^])}}]*[\"'](?:cpu|meta)[\"']"
     )
     owner = next((p for p in file.tree.ancestors(home) if isinstance(p, cst.ClassDef)), home)

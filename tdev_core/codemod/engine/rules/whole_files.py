@@ -49,7 +49,7 @@ _CALLED = re.compile(
 # Each match of that holds one of these.
 _SIGNS_OF_CALLS = (
     *("torch.ops.", "load_inline(", "CUDAExtension(", "cpp_extension", "op_builder"),
-    *("_C", "_cuda", ".cu"),
+    *("_C", "_cuda", '.cu"', ".cu'", '.cuh"', ".cuh'"),
 )
 # Where kernels lie, with their tests beside them.
 _KERNELS_FOLDER = re.compile(r"(?:\w+_)?kernels?\Z")
@@ -141,7 +141,8 @@ def stays_whole(file: File) -> bool:
             said = f"{path.name} is written for MLX; left as it is (--all rewrites it)"
             file.find_at(ARMS, 0, said)
             return True
-        collects = _COLLECTS.match(stem) is not None or _IS_TORCHS_OWN.search(file.code) is not None
+        fields = "cuda_compiled_version", "cuda_runtime_version"
+        collects = (_COLLECTS.match(stem) or file.in_code(_IS_TORCHS_OWN, *fields)) is not None
         if collects and _OF_THE_BUILD.search(file.code) is not None:
             said = f"{path.name} tells what this machine has, CUDA among it"
             file.find_at(ARMS, 0, f"{said}; left as it is (--all rewrites it)")
@@ -234,7 +235,8 @@ def _extension(file: File) -> tuple[str, int] | None:
     named = file.in_code(_NAMED_CUDA, "_cuda")
     if named is not None and named[1] not in own:
         return named[1], named.start(1)
-    for found in _OF_EXTENSION.finditer(file.code) if known else ():
+    may_be = known and ("_ext" in file.tree.source or "_cuda" in file.tree.source)
+    for found in _OF_EXTENSION.finditer(file.code) if may_be else ():
         dots, module, extension = found.groups()
         if any(each == module or dots and each.endswith(f".{module}") for each in known):
             return extension, found.start(3)
@@ -362,7 +364,8 @@ def told_of_cuda(file: File) -> None:
     """Leave what is about CUDA by its own words: ``if bf16_cuda:``, a report on NVIDIA's settings."""
     if file.options.all or file.options.program:
         return
-    for found in _NVIDIAS_SETTING.finditer(file.tree.source):
+    named = "NVIDIA_" in file.tree.source
+    for found in _NVIDIAS_SETTING.finditer(file.tree.source) if named else ():
         at = found.start()
         for home in file.tree.of(cst.FunctionDef):
             span = file.tree.span(home)

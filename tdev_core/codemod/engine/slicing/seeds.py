@@ -44,13 +44,16 @@ class Seeds:
 
     @staticmethod
     def of(names: Names) -> Seeds:
-        """Return those for these facts about torch."""
+        """Return those for these facts about torch, which all files of a run share."""
+        if _last and _last[0][0] is names:
+            return _last[0][1]
         found = {n.rpartition(".")[2] for n in names.routed if not n.startswith("torch.cuda")}
         for name, parameters in names.device_params.items():
             # Where the device can only be given as `device=...`, that is the word.
             if any(at is not None or "device" not in given for given, at in parameters):
                 found.add(name.rpartition(".")[2])
-        return _seeds(frozenset(found))
+        _last[:] = [(names, _seeds(frozenset(found)))]
+        return _last[0][1]
 
     def words_in(self, text: str) -> Iterator[int]:
         """Yield the offset of each word that is one wherever it stands, in a longer name or a string too."""
@@ -89,6 +92,9 @@ class Seeds:
                     yield alias.asname
                 elif base and alias.name != "*":
                     yield alias.name
+
+
+_last: list[tuple[Names, Seeds]] = []
 
 
 @lru_cache(maxsize=4)
