@@ -65,7 +65,7 @@ _CUDA_ONLY = re.compile(
 
 # What is asked for by a variable or a function of this name has been written for CUDA.
 KERNEL_NAME = re.compile(
-    r"(?i:kernel(?!_?(?:size|width|dim))|triton|fl(?:ash|ex)_?att|cupy|cucim|xformers)|\b(?:use|has)_cp\b"
+    r"(?i:kernel(?!_?(?:size|width|dim))|triton|fl(?:ash|ex)_?att|cupy|cucim|xformers|load_in_[48]bit)|\b(?:use|has)_cp\b"
 )
 # Kernels of the program's own: compiled, or imported as an extension.
 _EXTENSION = re.compile(
@@ -143,7 +143,7 @@ def availability_guards(file: File, node: cst.CSTNode) -> str | None:
     if names_of_another_framework(file, node):
         return "the device of another framework, which does not know every accelerator"
     if (runtime := handed_to_a_runtime(file, node)) is not None:
-        return f"the device of {runtime}, which knows CUDA and the CPU alone"
+        return f"the device of {runtime}, which does not know every accelerator"
     if _is_for_horovod(file, node):
         return "what works with Horovod, which knows CUDA and the CPU alone"
     if told_to_ray(file, node):

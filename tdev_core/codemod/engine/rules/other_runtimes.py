@@ -166,6 +166,10 @@ def _of_runtimes(source: str, own: frozenset[str]) -> frozenset[str]:
     return frozenset(names)
 
 
+# `PaddleOCR(use_gpu=torch.cuda.is_available())`
+_SWITCH = re.compile(r"(?:use_)?(?:gpu|cuda)\Z")
+
+
 def handed_to_a_runtime(file: File, node: cst.CSTNode) -> str | None:
     """Return the callable of such a package that is told the device which a question chooses, if one is."""
     names = _of_runtimes(file.code, _own(file)) if imports_a_runtime(file) else frozenset()
@@ -179,6 +183,8 @@ def handed_to_a_runtime(file: File, node: cst.CSTNode) -> str | None:
     for parent in file.tree.ancestors(node):
         if isinstance(parent, cst.IfExp):
             chosen = True
+        elif isinstance(parent, cst.Arg) and parent.keyword is not None:
+            chosen = chosen or _SWITCH.match(parent.keyword.value) is not None
         elif isinstance(parent, cst.Call) and chosen:
             if found := re.match(callable_ + r"(?=\()", file.tree.text(parent)):
                 return found.group()

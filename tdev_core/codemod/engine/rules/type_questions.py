@@ -177,10 +177,11 @@ def judge(file: File, asked: Asked) -> Judged:
             said += "; is it a device?"
         # Whatever it is, what is done for "cuda" alone is CUDA's.
         return Judged(Stays(said, opens=_is_type(operand), unknown=True))
-    if asked.compares:
-        if imports_a_runtime(file) and _OF_A_RUNTIME.search(file.tree.text(operand)):
+    if (asked.compares or asked.word) and imports_a_runtime(file):
+        if _OF_A_RUNTIME.search(file.tree.text(operand)):
             said = "may be what another runtime calls it; left as it is"
             return Judged(Stays(f"{short(file, operand)} {said}", opens=False))
+    if asked.compares:
         formatted = file.tree.text(operand).startswith(("str(", "f'", 'f"'))
         of_tdev = file.options.style != "accelerator"
         if asked.exact and not formatted and of_tdev and is_own_device(file, operand):
