@@ -31,6 +31,7 @@ class State:
 
     __slots__ = (
         "elsewhere",
+        "faked",
         "generated_from",
         "lost",
         "partial",
@@ -58,6 +59,8 @@ class State:
         self.tools = tools
         self.partial = partial  # names that not every torch has, and which have them
         self.replaced: set[str] = set()  # submodules in whose place a program has put something
+        # Names in whose place it has, with what was there, in the mirror and in torch.
+        self.faked: dict[str, tuple[Any, Any]] = {}
 
 
 class MirrorModule(ModuleType):
@@ -118,6 +121,8 @@ class MirrorModule(ModuleType):
         elif isinstance(value, ModuleType) and value.__name__ == f"{self.__name__}.{name}":
             _bind_submodule(self, state, name, value)
         elif _is_own(state, name):
+            if not _is_dunder(name) and _is_cudas(state.source):
+                _fake_in_torch(self, state, name, value)
             super().__setattr__(name, value)
         elif not (isinstance(value, ModuleType) and getattr(state.source, name, None) is value):
             # Also to what it is already: torch may refuse, and a context may change it any time.
@@ -178,6 +183,30 @@ def _set_in_torch(mirror: MirrorModule, state: State, name: str, value: Any) -> 
         state.replaced.add(name)
     setattr(state.source, name, value)
     mirror.__dict__.pop(name, None)
+
+
+def _is_cudas(source: ModuleType) -> bool:
+    return source.__name__ == "torch.cuda" or source.__name__.startswith("torch.cuda.")
+
+
+def _fake_in_torch(mirror: MirrorModule, state: State, name: str, value: Any) -> None:
+    """Put what stands in for a function of ``tdev.cuda`` into ``torch.cuda``, too, as on CUDA, where the two are one.
+
+    Who asks torch then sees what a test pretends; what is put back brings torch's own back. Not so of other modules: their
+    functions call torch's, and a fake that calls the function whose place it takes would call itself.
+    """
+    if name in state.faked:
+        ours, theirs = state.faked[name]
+    else:
+        ours, theirs = mirror.__dict__.get(name, MISSING), getattr(state.source, name, MISSING)
+    if not callable(ours) or not callable(theirs):
+        return
+    if value is ours:
+        state.faked.pop(name, None)
+        setattr(state.source, name, theirs)
+    else:
+        state.faked[name] = ours, theirs
+        setattr(state.source, name, value)
 
 
 def _behind(module: ModuleType) -> ModuleType:

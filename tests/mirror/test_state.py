@@ -135,13 +135,26 @@ class TestPatch:
             assert torch.nn.functional.gelu is fake
         assert torch.nn.functional.gelu is before is tdev.nn.functional.gelu
 
-    @pytest.mark.skipif(current() is Backend.CUDA, reason="nothing is routed on the native host")
-    def test_a_routed_name_is_patched_in_the_mirror_alone(self) -> None:
+    def test_a_name_of_cuda_is_patched_in_both(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """As on CUDA, where they are one function: what goes on asking torch sees what a test pretends."""
         ours, theirs = tdev.cuda.is_available, torch.cuda.is_available
         with mock.patch("tdev.cuda.is_available", return_value="patched"):
-            assert tdev.cuda.is_available() == "patched"  # type: ignore[comparison-overlap]
-            assert torch.cuda.is_available is theirs
-        assert tdev.cuda.is_available is ours
+            assert tdev.cuda.is_available() == torch.cuda.is_available() == "patched"  # type: ignore[comparison-overlap]
+            with mock.patch.object(tdev.cuda, "is_available", return_value="again"):
+                assert tdev.cuda.is_available() == torch.cuda.is_available() == "again"
+            assert tdev.cuda.is_available() == torch.cuda.is_available() == "patched"
+        assert tdev.cuda.is_available is ours and torch.cuda.is_available is theirs
+        monkeypatch.setattr(tdev.cuda, "device_count", lambda: tdev.cuda.memory.memory_allocated)
+        monkeypatch.setattr("tdev.cuda.memory.memory_allocated", lambda device=None: 7)
+        assert torch.cuda.device_count() == tdev.cuda.device_count()
+        assert tdev.cuda.memory.memory_allocated() == torch.cuda.memory.memory_allocated() == 7
+        monkeypatch.undo()
+        assert torch.cuda.is_available is theirs and torch.cuda.memory.memory_allocated() == 0
+
+    def test_a_fake_may_call_what_it_stands_for(self) -> None:
+        ours = tdev.cuda.device_count
+        with mock.patch("tdev.cuda.device_count", side_effect=lambda: ours() + 1):
+            assert tdev.cuda.device_count() == torch.cuda.device_count() == ours() + 1
 
     def test_a_factory(self) -> None:
         ours = tdev.zeros

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 
@@ -13,6 +14,7 @@ from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.arguments import Call, device_argument
 from tdev_core.codemod.engine.rules.arms import (
     ARMS,
+    NAMES,
     OF_ANY,
     beside_any_accelerator,
     decides_beside_other_arms,
@@ -74,6 +76,10 @@ def device_call(file: File, found: Reference, call: Call | None) -> None:
         return
     argument = device_argument(file, call, name)
     if name == "torch.device" and _asks_for_another(file, found.node):
+        return
+    if name == "torch.device" and _is_told_apart(file, found.node):
+        message = f"{name} makes what is told apart from other accelerators' and goes nowhere"
+        file.find(ARMS, found.node, f"{message}; {LEFT}", "note")
         return
     if name == "torch.device" and (stays := _why_a_comparison_stays(file, found.node, call)):
         file.find(ARMS, found.node, stays)
@@ -358,6 +364,39 @@ def _asks_for_another(file: File, node: cst.CSTNode) -> bool:
         return _ANOTHER.match(word) is not None
     demanded = demand(file, asked, negated=isinstance(target.operator, cst.NotEqual))
     return demanded is None or not demanded.is_met
+
+
+def _is_told_apart(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether all that a function does with a device is to ask for its type, another accelerator's among them, and to print it.
+
+    ``resolved = torch.device(name)``, ``if resolved.type == "mps": return "mps:0"``, ``return str(resolved)``.
+    """
+    made = file.tree.parents[node]
+    kept = file.tree.parents.get(made)
+    tree = file.python if isinstance(kept, cst.Assign) and not file.options.program else None
+    place = tree.at(file.tree.span(made)) if tree is not None else None
+    homes = (ast.FunctionDef, ast.AsyncFunctionDef)
+    around = list(tree.ancestors(place)) if tree is not None and place is not None else []
+    home = next((each for each in around if isinstance(each, homes)), None)
+    if tree is None or home is None or not isinstance(around[0], ast.Assign):
+        return False
+    name = ast.unparse(around[0].targets[0])
+    others = False
+    for each in ast.walk(home):
+        if not isinstance(each, ast.Name) or each.id != name or isinstance(each.ctx, ast.Store):
+            continue
+        match [*tree.ancestors(each)][:2]:
+            case [ast.Attribute(attr="type"), ast.Compare(comparators=[ast.Constant(value=word)])]:
+                others = others or re.fullmatch(NAMES, str(word)) is not None
+            case [ast.Attribute(attr="type" | "index"), ast.Compare()]:
+                pass
+            case [ast.Call(func=ast.Name(id="str" | "isinstance")) | ast.FormattedValue(), *_]:
+                pass
+            case [ast.Call() as call, *_] if call is place:
+                pass
+            case _:
+                return False
+    return others
 
 
 def _why_a_comparison_stays(file: File, node: cst.CSTNode, call: Call) -> str:
