@@ -38,7 +38,13 @@ DIFFERS = {
         ("explicit/cuda-version/taken_apart", "explicit/cuda-version/told"),
         "a version that is only told is torch's, in the explicit style alone",
     ),
-    "explicit/cuda-reference/states_behind_a_constant": "a checkpoint's question stays CUDA's; a program that was started to run gets its device",
+    **dict.fromkeys(
+        (
+            "explicit/cuda-reference/states_behind_a_constant",
+            "explicit/cuda-reference/states_written_to_files",
+        ),
+        "a checkpoint's question stays CUDA's; a program that was started to run gets its device",
+    ),
     "explicit/stand-in/left": "under `tdev run` a stand-in answers for xformers; migrated, such an import stays",
     **dict.fromkeys(
         (
