@@ -70,6 +70,8 @@ COMPARISON = rule(
     opens stays with it, also by the variable that keeps its answer, and so does the rest of its condition:
     only CUDA gets there.
 
+    A test that decides about TF32 stays as well.
+
     Both tdev styles need this rule: no mirror can see a comparison.
     """,
 )
