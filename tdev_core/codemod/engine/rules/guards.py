@@ -214,6 +214,15 @@ LIBRARIES = frozenset(
 """Libraries that run wherever torch does; what they are given is tdev's."""
 
 
+def _needed_names(node: cst.BaseExpression) -> Iterator[str]:
+    """Yield the names without which a condition is false."""
+    if isinstance(node, cst.BooleanOperation) and isinstance(node.operator, cst.And):
+        yield from _needed_names(node.left)
+        yield from _needed_names(node.right)
+    elif isinstance(node, cst.Name):
+        yield node.value
+
+
 def _beside_a_package(file: File, node: cst.CSTNode) -> str | None:
     """Return the package that a condition asks for with CUDA, by a flag that a ``try`` of its import sets.
 
@@ -222,8 +231,7 @@ def _beside_a_package(file: File, node: cst.CSTNode) -> str | None:
     flags: set[str] = set()
     for parent in file.tree.ancestors(node):
         if isinstance(parent, cst.BooleanOperation) and isinstance(parent.operator, cst.And):
-            others = (parent.left, parent.right)
-            flags |= {other.value for other in others if isinstance(other, cst.Name)}
+            flags |= set(_needed_names(parent))
         elif not isinstance(parent, (cst.Call, cst.BooleanOperation)):
             break
     if not flags or "import" not in file.code or (python := file.python) is None:

@@ -23,3 +23,7 @@ def shows(x):
     if _VISION_AVAILABLE and torch.cuda.is_available():
         return torchvision.transforms.functional.hflip(x.cuda())
     return x
+
+
+def tests_product(env):
+    return _PRODUCT_AVAILABLE and "CI" in env and torch.cuda.is_available()
