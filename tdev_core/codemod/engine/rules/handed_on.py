@@ -50,6 +50,9 @@ UNKNOWN = rule(
     `str`, so the call is not changed; the file imports tdev, whose shims that module may need.
     If it belongs to a library that calls torch by itself, hand it
     `str(tdev.device("cuda"))`. The engine cannot tell which, and lists the place.
+
+    A variable that may hold CUDA's name and is given to a package beside the program, as `device`, is listed
+    with what to write. So is `accelerator="cuda"`, which is CUDA alone to Lightning: `"gpu"` is any that it knows.
     """,
 )
 

@@ -1,14 +1,11 @@
 import lightning as L
-
 import torch
 from safetensors import safe_open
 
+
 class Model:
     def __init__(self, use_cuda):
-        if use_cuda:
-            self.device = "cuda"
-        else:
-            self.device = "cpu"
+        self.device = "cuda" if use_cuda else "cpu"
         self.fabric = L.Fabric(accelerator="cuda", devices=1)
 
     def forward(self, x):
