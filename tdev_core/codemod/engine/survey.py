@@ -151,7 +151,7 @@ def _is_a_word(raw: bytes, kept: re.Match[bytes]) -> bool:
 
 
 _FROM_A_LIBRARY = re.compile(
-    rb"^(?:import|from)[ \t]+(?:%s)\b" % "|".join(sorted(LIBRARIES)).encode(), re.MULTILINE
+    rb"\n(?:import|from)[ \t]+(?:%s)\b" % "|".join(sorted(LIBRARIES)).encode()
 )
 _FROM_A_FOLDER = re.compile(rb"^(?:import|from)[ \t]+(\w+)\.(\w+)", re.MULTILINE)
 # Packages that take the very word which a command line takes: `WhisperModel(name, device=args.device)`.
