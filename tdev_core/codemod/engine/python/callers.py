@@ -86,6 +86,7 @@ _LONE_CR = re.compile(rb"\r(?!\n)")
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _NAMED = (*_DEFINITIONS, ast.ClassDef)
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
+_NAMING = frozenset({ast.Name, ast.Attribute, ast.Constant, ast.alias, *_DEFINITIONS, ast.ClassDef})
 # Names that ask about a class or speak of it, and make none.
 _ASK = frozenset({"isinstance", "issubclass", "super", "cast", "TypeVar", "hasattr"})
 
@@ -265,6 +266,8 @@ def _says_enough(raw: bytes, found: re.Match[bytes]) -> bool:
     owners = _OWNERS.findall(found[1]) if b"(" not in found[1].partition(b"#")[0] else []
     if owners and all(TENSOR_WORD.search(each.decode()) for each in owners):
         return True
+    if b"dtype" in found[0].partition(b"=")[0] and b"device" in found[1].partition(b"(")[0]:
+        return True  # `device, dtype = device_and_dtype(x)`
     return (
         raw[raw.rfind(b"\n", 0, found.start()) + 1 : found.start() + 1].lstrip(b" \t")[:3] == b">>>"
     )
@@ -360,6 +363,9 @@ class _Statement:
         """The nodes that use a name, or define what it is the name of."""
         found: dict[str, list[ast.AST]] = {}
         for node in self.tree.everything:
+            kind = type(node)
+            if kind not in _NAMING:
+                continue
             if isinstance(node, ast.Name):
                 if not isinstance(node.ctx, ast.Load):
                     continue
@@ -387,10 +393,10 @@ class _Statement:
     def devices_on(self, lines: set[int]) -> Iterator[tuple[ast.expr, Want]]:
         """Yield what is told, or bound to, a device on these lines."""
         for node in self.tree.everything:
-            if isinstance(node, ast.keyword):
+            if type(node) is ast.keyword:
                 if node.arg in _TOLD and node.value.lineno in lines:
                     yield node.value, DEVICE
-            elif isinstance(node, ast.Assign) and node.lineno in lines:
+            elif type(node) is ast.Assign and node.lineno in lines:
                 for target in node.targets:
                     for part, steps in parts_of(target):
                         if isinstance(part, (ast.Name, ast.Attribute)):
@@ -1163,7 +1169,8 @@ class _Tree:
                 self._leans_on.clear()
                 if given is None or given is _NONE_GIVEN:
                     return False
-                if not statement.devices.holds(given, key.want):
+                is_default = given is signature.default(key.name)
+                if not (signature if is_default else statement).devices.holds(given, key.want):
                     return False
                 found = True
                 grounds.append(frozenset(self._leans_on))

@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from functools import cache, lru_cache
-from typing import Any
+from functools import lru_cache
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
@@ -71,25 +70,28 @@ def within(home: ast.AST) -> Iterator[ast.AST]:
 _SCOPES = frozenset((*FUNCTIONS, ast.ClassDef, *COMPREHENSIONS))
 
 
+# The fields of a node that hold what is no node of its own: names, numbers, or the one object of all that add.
+_NO_NODES = frozenset(
+    "ctx op ops id attr arg name asname level module kind type_comment simple is_async conversion rest "
+    "kwd_attrs tag lineno".split()
+)
+_FIELDS: dict[type[ast.AST], tuple[str, ...]] = {ast.Constant: (), ast.alias: ()}
+
+
 def add_children(node: ast.AST, found: list[ast.AST]) -> None:
-    """Add what stands right below a node, all but the ``ctx`` of a name."""
-    kind: Any = type(node)
-    for name in _parts(kind):
+    """Add what stands right below a node, all but operators and the ``ctx`` of a name."""
+    kind = type(node)
+    fields = _FIELDS.get(kind)
+    if fields is None:
+        fields = _FIELDS[kind] = tuple(f for f in kind._fields if f not in _NO_NODES)
+    for name in fields:
         value = getattr(node, name, None)
         if value.__class__ is list:
-            found += [each for each in value if isinstance(each, ast.AST)]
+            for each in value:
+                if isinstance(each, ast.AST):
+                    found.append(each)
         elif isinstance(value, ast.AST):
             found.append(value)
-
-
-@cache
-def _parts(kind: type[ast.AST]) -> tuple[str, ...]:
-    """Return the fields of a kind of node that may hold others: most of them never do."""
-    never = _PLAIN if kind is not ast.Constant else kind._fields
-    return tuple(name for name in kind._fields if name not in never)
-
-
-_PLAIN = frozenset("ctx id attr arg asname module level kind type_comment conversion".split())
 
 
 def is_before(one: ast.AST, other: ast.AST) -> bool:

@@ -196,14 +196,18 @@ class Tensors(Values):
         """Tell whether its function asks whether this is a tensor, ``isinstance(x, torch.Tensor)``, or computes with it."""
         home = self._home(node)
         text = self._tree.source(home) if home is not None else self._source
+        if home is not None and computed_with(text, node.id):
+            return True
+        if not any(
+            sign in text for sign in (f"isinstance({node.id}", "is_tensor(", "self.forward(")
+        ):
+            return False
         name = re.escape(node.id)
         asked = (
             rf"(?:isinstance\(\s*{name}\s*,\s*(?:\w+\.)*Tensor\s*\)|\bis_tensor\(\s*{name}\s*\))"
         )
         # A module's own `forward` is given tensors, too.
-        if re.search(rf"(?<!not ){asked}|\bself\.forward\(\s*{name}\s*[,)]", text) is not None:
-            return True
-        return home is not None and computed_with(text, node.id)
+        return re.search(rf"(?<!not ){asked}|\bself\.forward\(\s*{name}\s*[,)]", text) is not None
 
     def _asked_as_tensor(self, node: ast.Name) -> bool:
         """Tell whether a function asks of a name what only a tensor answers: its own, or of ``item_seq`` any of the file."""
