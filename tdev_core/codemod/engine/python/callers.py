@@ -52,11 +52,17 @@ _OF_OBJECT = re.compile(
     rb"device[ \t]*=(?!=)\s*(?:\w+\.)*(?!self\.|cls\.)(\w{3,})\.((?:\w+_)?device)\b"
 )
 # What a device is made of, or bound to, where more than its own text has to be followed: a call, an item, one of several.
-_FOLLOWED = re.compile(
-    rb"(?:device(?:_type)?|map_location)(?![\w.\[])[ \t]*(?:,[^=\n(]*)?=(?!=)[ \t]*"
-    rb"(?!device\b|self\.[\w.]*[\s,)]|None\b|torch\.|str\b|tdev\.|[\"'\d]|(?:\w+\.)*device[\s,)])"
-    rb"(?=[\w.]*[(\[]|\w+[\s,)]|\w+\.device\.type|[^\n]*(?: or | if ))([^\n]{1,120})"
+# Two patterns, each with a word to start from, which `re` looks for many times faster than for a choice.
+_FOLLOWED = tuple(
+    re.compile(
+        word + rb"(?![\w.\[])[ \t]*(?:,[^=\n(]*)?=(?!=)[ \t]*"
+        rb"(?!device\b|self\.[\w.]*[\s,)]|None\b|torch\.|str\b|tdev\.|[\"'\d]|(?:\w+\.)*device[\s,)])"
+        rb"(?=[\w.]*[(\[]|\w+[\s,)]|\w+\.device\.type|[^\n]*(?: or | if ))([^\n]{1,120})"
+    )
+    for word in (rb"device(?:_type)?", rb"map_location")
 )
+_CALLED = re.compile(rb"(\w+)\(")
+_ALONE = re.compile(rb"(\w+)[ \t]*(?:[,)]|\Z)")
 _OWNERS = re.compile(rb"(\w+)(?:\[[^\[\]]*\])*\.device\b")
 # `device = trainer.device`, which is handed on by that name.
 _BY_ITSELF = re.compile(rb"[ \t]*(?:\w+_)?\Z")
@@ -67,7 +73,9 @@ _WORDS_OF_A_CLASS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _REACH = 6000
 _WORDS = (b"device", b"cuda", b"gpu")
 # A device that is annotated as a word: `device: str`, `device: Literal["cuda", "cpu"]`.
-_SAYS_WORD = re.compile(rb"device\w*[ \t]*:[ \t]*(?:Optional\[[ \t]*)?(?:str\b|Literal\[)")
+_SAYS_WORD = re.compile(
+    rb"device\w*[ \t]*:[ \t]*(?:Optional\[[ \t]*)?(?:str\b(?![ \t]*\|[ \t]*(?!None))|Literal\[)"
+)
 _TOLD = ("device", "device_type", "map_location")
 _LIMIT = 64 << 20
 """The bytes of texts that are kept until it is known what is looked for in them."""
@@ -107,7 +115,7 @@ class Callers:
         self.promised: set[Asked] = set()
         """The parameters that are annotated as devices."""
         self.names: set[str] = set()
-        """The functions that are defined in the texts that say anything of devices."""
+        """Functions that a device may come through: those of texts where one is followed, and what is called there."""
         self.followed: list[_Place] = []
         """Where a device comes from what only other functions, or files, can tell of."""
         self.texts: list[bytes] = []
@@ -166,11 +174,11 @@ class Callers:
             around = bisect.bisect_right(starts, at) - 1
             if around >= 0 and re.search(rb"\b" + name + rb"\b", defined[around][2]) is not None:
                 self._asks_of(raw, defined[around], name)
-        for found in _FOLLOWED.finditer(raw):
-            if not _says_enough(raw, found):
-                self.followed.append((len(self.texts) - 1, found.start()))
+        self._follow(raw, defined, starts, of_tests)
+        follows = bool(self.followed) and self.followed[-1][0] == len(self.texts) - 1
         for found in defined:
-            self.names.add(found[1].decode())
+            if follows:
+                self.names.add(found[1].decode())
             if b"device" in found[1] and found[1] not in _NEVER:
                 place = len(self.texts) - 1, found.start()
                 self.homes["gives"].setdefault(found[1].decode(), []).append(place)
@@ -199,6 +207,21 @@ class Callers:
                     taken = _WORDS_TAKEN.search(said) is not None
                     if own or not taken or _is_nested(raw, found.start()):
                         self._asked.add(Asked(way, owner.decode(), parameter.decode()))
+
+    def _follow(
+        self, raw: bytes, defined: list[re.Match[bytes]], starts: list[int], of_tests: bool
+    ) -> None:
+        """Take down where a device comes from what only other functions, or files, can tell of."""
+        for found in chain.from_iterable(each.finditer(raw) for each in _FOLLOWED):
+            if of_tests or _says_enough(raw, found):
+                continue
+            # A name alone is followed where it is given to the function.
+            if (name := _ALONE.match(found[1])) is not None:
+                around = bisect.bisect_right(starts, found.start()) - 1
+                if around < 0 or name[1] not in defined[around][2]:
+                    continue
+            self.followed.append((len(self.texts) - 1, found.start()))
+            self.names.update(each.decode() for each in _CALLED.findall(found[1]))
 
     def _asks_of(self, raw: bytes, head: re.Match[bytes], parameter: bytes) -> None:
         """Ask whether everybody gives a function something that has a real device."""
@@ -581,14 +604,18 @@ class _Tree:
             for statement, places in self._by_statement(followed)
             for each in statement.devices_on(places)
         ]
-        known = -1
-        # What was taken for real until it was looked at may have kept others from being asked.
-        while known < len(self._seen):
-            known = len(self._seen)
+        while devices:
+            leans: list[frozenset[Asked]] = []
             for of, node, want in devices:
+                self._leans_on.clear()
                 with suppress(RecursionError):  # an expression that is nested too deeply
                     of.holds(node, want)
+                leans.append(frozenset(self._leans_on))
             self._settle_all()
+            # What was taken for real until it was looked at may have kept others from being asked.
+            paired = zip(devices, leans, strict=True)
+            devices = [each for each, on in paired if not on.isdisjoint(self._refuted)]
+        self._settle_all()
         return frozenset(self._seen - self._refuted)
 
     def _settle_all(self) -> None:
