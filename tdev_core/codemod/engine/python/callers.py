@@ -73,9 +73,7 @@ _WORDS_OF_A_CLASS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _REACH = 6000
 _WORDS = (b"device", b"cuda", b"gpu")
 # A device that is annotated as a word: `device: str`, `device: Literal["cuda", "cpu"]`.
-_SAYS_WORD = re.compile(
-    rb"device\w*[ \t]*:[ \t]*(?:Optional\[[ \t]*)?(?:str\b(?![ \t]*\|[ \t]*(?!None))|Literal\[)"
-)
+_SAYS_WORD = (b"device: str", b"device: Optional[str", b"device: Literal[")
 _TOLD = ("device", "device_type", "map_location")
 _LIMIT = 64 << 20
 """The bytes of texts that are kept until it is known what is looked for in them."""
@@ -887,11 +885,21 @@ class _Tree:
     @cached_property
     def contradicted(self) -> frozenset[Asked]:
         """The parameters that are annotated as devices, and to which somebody hands on what is annotated as a word."""
-        say = [number for number, text in enumerate(self._texts) if _SAYS_WORD.search(text.raw)]
+        say = [
+            number
+            for number, raw in enumerate(self._tree.texts)
+            if id(raw) not in self._tree.of_tests and any(word in raw for word in _SAYS_WORD)
+        ]
         self.contradicted = frozenset[Asked]()  # while it is looked for
         found: set[Asked] = set()
         for key in sorted(self._tree.promised) if say else ():
-            texts = set(self._with_word(key.of.encode())).intersection(say)
+            word = key.of.encode()
+            called = re.compile(rb"(?<!def )(?<![\w])" + word + rb"\([^)]{0,300}device")
+            texts = [
+                number
+                for number in set(self._with_word(word)).intersection(say)
+                if word + b"(" in self._texts[number].raw and called.search(self._texts[number].raw)
+            ]
             with suppress(RecursionError):
                 if any(self._is_given_a_word(key, number) for number in texts):
                     found.add(key)
