@@ -14,7 +14,6 @@ import pytest
 import tdev
 import torch
 
-from tdev_core.backend import Backend, current
 from tests.programs import run
 
 FLAGS = [
