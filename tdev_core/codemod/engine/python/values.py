@@ -768,7 +768,7 @@ def _decorator(node: ast.expr) -> str:
 def _calls(node: ast.expr, name: str) -> bool:
     """Tell whether an expression is a call of a function by its name, which hands on its own answer."""
     match node:
-        case ast.Call(func=ast.Name(id=called) | ast.Attribute(attr=called)):
+        case ast.Call(func=ast.Name(id=called)):
             return called == name
         case _:
             return False
