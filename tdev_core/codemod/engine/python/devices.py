@@ -112,7 +112,7 @@ class Devices(Tensors):
             node, (ast.Name, ast.Attribute, ast.Subscript, ast.Call)
         ):
             return False
-        text = ast.unparse(node)
+        text = node.id if isinstance(node, ast.Name) else ast.unparse(node)
         if isinstance(node, (ast.Subscript, ast.Call)):
             return is_of_settings(text)
         return any(_SETTINGS.fullmatch(part) for part in text.split(".")) and not (
@@ -215,7 +215,7 @@ class Devices(Tensors):
 
     def _is_object(self, node: ast.expr) -> bool:
         """Tell whether something is called, or used, as what has a device of its own is: a tensor, a module."""
-        text = self._tree.source(node)
+        text = node.id if isinstance(node, ast.Name) else self._tree.source(node)
         match node:
             case ast.Call(func=ast.Name(id=name)) if name in self._classes or len(name) == 1:
                 return False
