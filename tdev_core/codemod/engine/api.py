@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from tdev_core.codemod.engine.python.asked import Asked
+    from tdev_core.codemod.engine.asked import Asked
 
 Style = Literal["explicit", "alias", "accelerator"]
 Severity = Literal["error", "warning", "note"]

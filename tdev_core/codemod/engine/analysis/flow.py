@@ -29,7 +29,7 @@ from tdev_core.codemod.engine.analysis.literals import (
 )
 from tdev_core.codemod.engine.analysis.nodes import dotted, string_value
 from tdev_core.codemod.engine.analysis.resolve import Resolver
-from tdev_core.codemod.engine.python.asked import Asked, Way
+from tdev_core.codemod.engine.asked import Asked, Way
 from tdev_core.codemod.engine.python.known import Known
 from tdev_core.codemod.engine.python.tensors import NOT_TENSORS, TENSOR_METHODS
 from tdev_core.codemod.engine.vocabulary import (

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import chain
 
-from tdev_core.codemod.engine.python.asked import DEVICE, EACH, OBJECT, Asked, Want, Way
+from tdev_core.codemod.engine.asked import DEVICE, EACH, OBJECT, Asked, Want, Way
 from tdev_core.codemod.engine.python.collector import without_collector
 from tdev_core.codemod.engine.python.devices import Devices
 from tdev_core.codemod.engine.python.known import Known

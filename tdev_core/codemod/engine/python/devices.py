@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from functools import cached_property
 
-from tdev_core.codemod.engine.python.asked import DEVICE, EACH, OBJECT, TENSOR, Asked, Want
+from tdev_core.codemod.engine.asked import DEVICE, EACH, OBJECT, TENSOR, Asked, Want
 from tdev_core.codemod.engine.python.statements import (
     always_gives,
     asks_for_type,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tdev_core.codemod.engine.api import ProgramTree
-from tdev_core.codemod.engine.python.asked import Asked
+from tdev_core.codemod.engine.asked import Asked
 
 
 def _nothing(_: Asked) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
-from tdev_core.codemod.engine.python.asked import EACH, TENSOR, Want
+from tdev_core.codemod.engine.asked import EACH, TENSOR, Want
 from tdev_core.codemod.engine.python.statements import is_self
 from tdev_core.codemod.engine.python.values import Values
 from tdev_core.codemod.engine.vocabulary import (

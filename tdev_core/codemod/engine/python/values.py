@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
-from tdev_core.codemod.engine.python.asked import EACH, VALUE, Asked, Step, Want
+from tdev_core.codemod.engine.asked import EACH, VALUE, Asked, Step, Want
 from tdev_core.codemod.engine.python.known import Known
 from tdev_core.codemod.engine.python.statements import (
     BINDERS,

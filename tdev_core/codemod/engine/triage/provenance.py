@@ -12,7 +12,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable
 
-from tdev_core.codemod.engine.python.asked import Asked
+from tdev_core.codemod.engine.asked import Asked
 from tdev_core.codemod.engine.python.devices import Devices
 from tdev_core.codemod.engine.python.known import Known
 from tdev_core.codemod.engine.python.lines import Lines
