@@ -161,9 +161,9 @@ class Flow:
         return False
 
     def _in_a_chain_of_others(self, node: cst.CSTNode) -> bool:
-        """Tell whether it is what ``if torch.cuda.is_available():`` gives a name, beside ``elif`` for another accelerator."""
-        assign = self.tree.parents.get(node)
-        line = self.tree.parents.get(assign) if isinstance(assign, cst.Assign) else None
+        """Tell whether it is what ``if torch.cuda.is_available():`` gives, beside ``elif`` for another accelerator."""
+        given = self.tree.parents.get(node)
+        line = self.tree.parents.get(given) if isinstance(given, (cst.Assign, cst.Return)) else None
         arm = self.tree.parents.get(line) if isinstance(line, cst.SimpleStatementLine) else None
         choice = self.tree.parents.get(arm) if isinstance(arm, cst.IndentedBlock) else None
         if not isinstance(choice, cst.If) or choice.body is not arm:

@@ -130,11 +130,13 @@ def beside_any_accelerator(file: File, node: cst.CSTNode) -> bool:
     return False
 
 
-_OF_OTHERS = re.compile(rf"\bdevice\(\s*[\"'](?:{NAMES})\b|\btorch\.(?:{NAMES})\.\w+\(")
+_OF_OTHERS = re.compile(
+    rf"\bdevice\(\s*[\"'](?:{NAMES})\b|\btorch\.(?:{NAMES})\.\w+\(|\bimport[ \t]+torch_(?:{NAMES})\b"
+)
 
 
 def rest_is_others(file: File, choice: cst.If) -> bool:
-    """Tell whether the ``else`` of a test for CUDA gives another accelerator's device, or calls ``torch.xpu``."""
+    """Tell whether the ``else`` of a test for CUDA gives another accelerator's device, calls ``torch.xpu`` or imports ``torch_npu``."""
     rest = choice.orelse
     return isinstance(rest, cst.Else) and _OF_OTHERS.search(file.tree.text(rest)) is not None
 
