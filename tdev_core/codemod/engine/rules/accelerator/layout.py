@@ -64,9 +64,13 @@ def fit_lines(file: File) -> None:
 
 
 def join_lines(file: File) -> None:
-    """Write on one line what a formatter had broken for a letter, where ``tdev`` is shorter than ``torch``."""
-    if file.options.line_length and not file.pieces:
-        layout = _Layout(file, file.options.line_length)
+    """Write on one line what a formatter had broken for a letter, where ``tdev`` is shorter than ``torch``.
+
+    Where no length is configured, it is that of the formatter that the file fits.
+    """
+    limit = 0 if file.pieces else file.options.line_length or _formatters(file.tree.source)
+    if limit:
+        layout = _Layout(file, limit)
         layout.join()
         file.changes = {(c.start, c.end): c for c in layout.changes}
 
@@ -85,6 +89,13 @@ def usual_length(source: str) -> int:
     longest = lengths[-1] if lengths else 0
     fits = next((width for width in _WIDTHS if usual <= width), longest)
     return max(_SHORTEST, min(fits, longest))
+
+
+def _formatters(source: str) -> int:
+    """Return the least of these lengths that all of a file's code keeps; 0 where it keeps none."""
+    code = _TEXTS.sub(_without_lines, source)
+    longest = max(map(len, code.splitlines()), default=0)
+    return next((width for width in _WIDTHS if longest <= width), 0)
 
 
 _TEXTS = re.compile(
