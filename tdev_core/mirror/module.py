@@ -59,8 +59,8 @@ class State:
         self.tools = tools
         self.partial = partial  # names that not every torch has, and which have them
         self.replaced: set[str] = set()  # submodules in whose place a program has put something
-        # Names in whose place it has, with what was there, in the mirror and in torch.
-        self.faked: dict[str, tuple[Any, Any]] = {}
+        # Names in whose place it has, with what was there, in the mirror and in torch, and what is in torch now.
+        self.faked: dict[str, tuple[Any, Any, Any]] = {}
 
 
 class MirrorModule(ModuleType):
@@ -131,6 +131,9 @@ class MirrorModule(ModuleType):
     def __delattr__(self, name: str) -> None:
         state: State | None = self.__dict__.get(STATE)
         if state is None or _is_own(state, name):
+            if state is not None and name in state.faked:
+                # `mock.patch` undoes so what the mirror loaded as it was asked for: it will load that again.
+                _put_back_in_torch(state, name)
             super().__delattr__(name)
             return
         delattr(state.source, name)
@@ -196,17 +199,24 @@ def _fake_in_torch(mirror: MirrorModule, state: State, name: str, value: Any) ->
     functions call torch's, and a fake that calls the function whose place it takes would call itself.
     """
     if name in state.faked:
-        ours, theirs = state.faked[name]
+        ours = state.faked[name][0]
     else:
-        ours, theirs = mirror.__dict__.get(name, MISSING), getattr(state.source, name, MISSING)
-    if not callable(ours) or not callable(theirs):
-        return
+        ours, theirs = getattr(mirror, name, MISSING), getattr(state.source, name, MISSING)
+        if not callable(ours) or not callable(theirs):
+            return
+        state.faked[name] = ours, theirs, MISSING
     if value is ours:
-        state.faked.pop(name, None)
-        setattr(state.source, name, theirs)
+        _put_back_in_torch(state, name)
     else:
-        state.faked[name] = ours, theirs
         setattr(state.source, name, value)
+        state.faked[name] = (*state.faked[name][:2], value)
+
+
+def _put_back_in_torch(state: State, name: str) -> None:
+    """Bring torch's own back, unless somebody else has put something there meanwhile, or that back."""
+    _, theirs, put = state.faked.pop(name)
+    if getattr(state.source, name, MISSING) is put:
+        setattr(state.source, name, theirs)
 
 
 def _behind(module: ModuleType) -> ModuleType:

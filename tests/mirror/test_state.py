@@ -150,6 +150,36 @@ class TestPatch:
         monkeypatch.undo()
         assert torch.cuda.is_available is theirs and torch.cuda.memory.memory_allocated() == 0
 
+    def test_every_function_of_cuda_is_put_back(self) -> None:
+        """Also where the patch is the first to name one, which the mirror loads as it is asked for."""
+        code = """
+            import tdev, torch
+            from unittest import mock
+            names = [n for n in dir(tdev.cuda) if n.islower() and n[0] != "_" and callable(getattr(torch.cuda, n, None))]
+            assert len(names) > 50
+            for name in names:
+                theirs = getattr(torch.cuda, name)
+                with mock.patch(f"tdev.cuda.{name}") as fake:
+                    assert getattr(torch.cuda, name) is fake is getattr(tdev.cuda, name), name
+                assert getattr(torch.cuda, name) is theirs, name
+                assert getattr(tdev.cuda, name) is not fake, name
+        """
+        run(code)
+
+    def test_patches_of_both_beside_each_other(self) -> None:
+        theirs = torch.cuda.is_available
+        first, second = (mock.patch(f"{name}.cuda.is_available") for name in ("torch", "tdev"))
+        for one, other, ended in (
+            (first, second, (second, first)),
+            (second, first, (first, second)),
+            (first, second, (first, second)),
+        ):
+            one.start()
+            other.start()
+            for each in ended:
+                each.stop()
+            assert torch.cuda.is_available is theirs
+
     def test_a_fake_may_call_what_it_stands_for(self) -> None:
         ours = tdev.cuda.device_count
         with mock.patch("tdev.cuda.device_count", side_effect=lambda: ours() + 1):
