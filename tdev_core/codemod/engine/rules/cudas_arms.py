@@ -9,6 +9,7 @@ import libcst as cst
 
 from tdev_core.codemod.engine.analysis.kinds import Kind
 from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.rules.arguments import Call
 from tdev_core.codemod.engine.rules.arms import (
     ARMS,
     NAMES,
@@ -89,15 +90,16 @@ def _asks_for_what_was_typed(file: File, test: cst.BaseExpression) -> bool:
     if not isinstance(asked.operand, cst.Name) or home is None:
         return False
     names = [each.name.value for each in (*home.params.posonly_params, *home.params.params)]
-    if asked.operand.value not in names:
-        return False
-    at = names.index(asked.operand.value)
-    return any(
-        len(call.args) > at
-        and all(arg.keyword is None and not arg.star for arg in call.args[: at + 1])
-        and bool(file.flow.kinds(call.args[at].value) & {Kind.CUDA, Kind.TYPED})
+    name = asked.operand.value
+    at = names.index(name) if name in names else None
+    given = (
+        Call(tuple(call.args)).argument(name, at)
         for call in file.tree.of(cst.Call)
         if isinstance(call.func, cst.Name) and call.func.value == home.name.value
+    )
+    return any(
+        value is not None and bool(file.flow.kinds(value) & {Kind.CUDA, Kind.TYPED})
+        for value in given
     )
 
 
@@ -193,6 +195,7 @@ def named_beside_others(file: File) -> None:
 # What refuses all but CUDA where it is called, whatever tdev answers: a program of NVIDIA's, Lightning's word for its devices.
 _CHECKED = frozenset({"check_output", "check_call"})
 _OF_LIGHTNING = frozenset({"Fabric", "Trainer"})
+_LIGHTNING = re.compile(r"^[ \t]*(?:import|from)[ \t]+(?:pytorch_)?lightning\w*\b", re.MULTILINE)
 
 
 def after_what_refuses(file: File) -> None:
@@ -203,10 +206,11 @@ def after_what_refuses(file: File) -> None:
     if not ("nvidia-smi" in source or "accelerator=" in source and "cuda" in source):
         return
     tree = file.python
+    lightning = file.in_code(_LIGHTNING, "lightning") is not None
     for statement in tree.statements if tree is not None else ():
         if tree is None or not isinstance(statement, (ast.Expr, ast.Assign, ast.AnnAssign)):
             continue
-        if (refuses := _refuses(statement.value)) is None:
+        if (refuses := _refuses(statement.value, lightning)) is None:
             continue
         _ = next(tree.ancestors(statement), None)
         last = tree.block(statement)[-1]
@@ -219,19 +223,19 @@ def after_what_refuses(file: File) -> None:
             file.find_at(ARMS, tree.span(statement)[0], said, "note")
 
 
-def _refuses(value: ast.expr | None) -> str | None:
+def _refuses(value: ast.expr | None, lightning: bool) -> str | None:
     """Return what is called that fails wherever there is no CUDA."""
     if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
         inner = value.func.value
         if isinstance(inner, ast.Call):  # `run([…], check=True).stdout.decode()`
-            return _refuses(inner)
+            return _refuses(inner, lightning)
         if isinstance(inner, ast.Attribute) and isinstance(inner.value, ast.Call):
-            return _refuses(inner.value)
+            return _refuses(inner.value, lightning)
     if not isinstance(value, ast.Call):
         return None
     name = ast.unparse(value.func).rpartition(".")[2]
     told = {each.arg: ast.unparse(each.value) for each in value.keywords}
-    if name in _OF_LIGHTNING and told.get("accelerator") in ("'cuda'", '"cuda"'):
+    if name in _OF_LIGHTNING and lightning and told.get("accelerator") in ("'cuda'", '"cuda"'):
         return f'{name}(accelerator="cuda")'
     checked = name in _CHECKED or name == "run" and told.get("check") == "True"
     if checked and value.args:

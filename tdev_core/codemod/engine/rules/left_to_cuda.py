@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import re
 
 import libcst as cst
 
 from tdev_core.codemod.engine.analysis.nodes import descendants
 from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.python.statements import BINDERS, bound_by
 from tdev_core.codemod.engine.rules.arms import enclosing_function
 from tdev_core.codemod.engine.rules.early_exits import after_early_exit
 
@@ -118,28 +120,43 @@ def _leave_opened_by(file: File, kept_in: cst.Assign, name: str) -> None:
     """
     function = enclosing_function(file, kept_in)
     home = file.tree.module if function is None else function.body
-    if function is None and re.search(rf"\bdef\b[^:]*\b{name}\b|\bglobal\b.*\b{name}\b", file.code):
-        return  # a parameter of that name is another one
     opened: dict[str, list[cst.If | cst.IfExp]] = {}
     needing: dict[str, list[str]] = {}
-    bound: list[str] = []
     for node in descendants(home):
         if isinstance(node, cst.Assign):
-            target = file.tree.text(node.targets[0].target)
-            bound.append(target)
             if found := _FIRST_OF_ALL.match(file.tree.text(node.value)):
-                needing.setdefault(found[1], []).append(target)
+                given = file.tree.text(node.targets[0].target)
+                needing.setdefault(found[1], []).append(given)
         elif isinstance(node, (cst.If, cst.IfExp)):
             if found := _FIRST_OF_ALL.match(file.tree.text(node.test)):
                 opened.setdefault(found[1], []).append(node)
     names = [name]
     for each in names:
-        if bound.count(each) != 1:
+        if not (each in opened or each in needing) or not _is_bound_once(file, kept_in, each):
             continue
         names += [given for given in needing.get(each, ()) if given not in names]
         for choice in opened.get(each, ()):
             file.untouched.append(file.tree.span(choice.test))
             _leave_arm(file, choice, no=False)
+
+
+def _is_bound_once(file: File, kept_in: cst.Assign, name: str) -> bool:
+    """Tell whether nothing else gives a name a value in the function of a statement, or in the functions inside of that."""
+    tree = file.python
+    place = tree.at(file.tree.span(kept_in.value)) if tree is not None else None
+    if tree is None or place is None:
+        return False
+    homes = (ast.FunctionDef, ast.AsyncFunctionDef)
+    around = (each for each in tree.ancestors(place) if isinstance(each, homes))
+    times = 0
+    for part in ast.walk(next(around, tree.module)):
+        if type(part) in BINDERS:
+            times += sum(each == name for each in bound_by(part))
+        elif isinstance(part, ast.arg):
+            times += part.arg == name
+        elif isinstance(part, (ast.Global, ast.Nonlocal)):
+            times += name in part.names
+    return times == 1
 
 
 # `use_several = use_cuda and several`

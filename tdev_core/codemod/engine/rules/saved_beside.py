@@ -46,9 +46,18 @@ def _beside_the_source(file: File, tree: PythonTree, call: ast.Call) -> bool | N
         return None
     lies = Path(file.filename).parent.joinpath(*map(str, parts))
     try:
-        return b"cuda" not in lies.read_bytes() if lies.is_file() else None
+        if not lies.is_file() or lies.stat().st_size > _LARGEST:
+            return None
+        content = lies.read_bytes()
     except (OSError, ValueError):
         return None
+    # Git may keep a pointer to it there instead.
+    return b"cuda" not in content if content.startswith(_STARTS) else None
+
+
+_LARGEST = 64 << 20
+_STARTS = (b"PK", b"\x80")
+"""What begins the two forms in which torch saves: a ZIP archive, which compresses nothing, and a pickle."""
 
 
 def _function(tree: PythonTree, node: ast.AST) -> Function | None:

@@ -179,12 +179,12 @@ def stays_whole(file: File) -> bool:
     return False
 
 
-_FEW = 3
+_FEW = 10
 """Kernels that a file may hold beside what is no kernel."""
 
 
 def is_mostly_kernels(file: File) -> bool:
-    """Report a file that holds more kernels and handles of CUDA's than there would be changes, and tell whether it is one.
+    """Report a file that holds many more kernels and handles of CUDA's than there would be changes, and tell whether it is one.
 
     What would change is what is prepared for them; asked once every rule has had its turn.
     """
@@ -195,7 +195,7 @@ def is_mostly_kernels(file: File) -> bool:
     changed = max(changed, len(file.used))  # which an alias changes by its import alone
     handles = [each for each in file.findings.values() if each.rule == "raw-pointer"]
     kernels = file.kernels + sum(each.severity == "error" for each in handles)
-    if not file.changes or kernels < _FEW or kernels <= changed:
+    if not file.changes or kernels < _FEW or kernels <= 2 * changed:
         return False
     said = f"{kernels} kernels and handles of CUDA's in this file, and little else"
     file.find_at(KERNEL, 0, f"{said}; left as it is (--all rewrites it)", "note")
