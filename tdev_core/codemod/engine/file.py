@@ -425,10 +425,14 @@ class File:
                 # Another import has made this name tdev's: the file is written in the alias style.
                 self.aliased.extend(b for b in near if _is_torch(b))
                 return
-            self.want(near)
             if self.options.style == "explicit":
                 self.replace_node(rule, reference.root, self.tdev, why)
                 self.edited_roots.add(reference.root)
+                if near[0].kind == "from":
+                    # Another module gives it, here or there: what needs tdev is no concern of that import's.
+                    self.predicates.append(reference.node)
+                    return
+            self.want(near)
         else:
             self.repointed.extend(b for b in reference.bindings if _is_torch(b))
 

@@ -394,4 +394,6 @@ def takes_torch_elsewhere(source: str) -> bool:
     """Tell whether a module of the tree gives a file the name ``torch``, by its name or by a star import."""
     if "torch" not in source:
         return False
-    return _TORCH_ELSEWHERE.search(source) is not None and _TORCHS_NAME.search(source) is not None
+    if _TORCH_ELSEWHERE.search(source) is None:
+        return False
+    return _TORCHS_NAME.search(source) is not None or "torch as " in source

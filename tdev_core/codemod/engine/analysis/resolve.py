@@ -85,7 +85,9 @@ class Resolver:
         imports = [b for b in bindings if b.target is not None]
         others = [b for b in bindings if b.target is None]
         targets = {b.target for b in imports if b.target is not None}
-        if len(targets) == 1 and all(self._fallback(b) for b in others):
+        if targets == {"torch"} and len({b.kind for b in imports}) > 1:
+            pass  # torch itself, or what another module gives instead
+        elif len(targets) == 1 and all(self._fallback(b) for b in others):
             target = next(iter(targets))
             if target.split(".")[0] in ("torch", "tdev"):
                 result = (target, tuple(imports))

@@ -179,6 +179,7 @@ def first_torch_import(
         and any(
             (b.target or "").split(".")[0] == "torch"
             and b.statement is node
+            and not (b.kind == "from" and b.target == "torch")  # another module's
             and not file.for_checkers_only(b)
             for bs in (scope or file.scopes.top).bindings.values()
             for b in bs

@@ -137,7 +137,7 @@ def _explicit(file: File) -> None:
     wanted = sorted(unique(file.wanted), key=lambda b: file.tree.span(b.node)[0])
     have = {file.piece(binding.node) for binding in wanted}
     need = {file.piece(root) for root in file.edited_roots}
-    if need and not need <= have:
+    if need and have and not need <= have:
         need.add(min(have))
     for binding in wanted:
         if file.pieces and need and file.piece(binding.node) not in need:
@@ -154,9 +154,6 @@ def _explicit(file: File) -> None:
         anchors.setdefault(key, binding)
     for binding in anchors.values():
         alias = binding.node
-        if binding.kind == "from":  # of another module than torch, which goes on giving its name
-            insert(file, file.tree.statement(alias), binding.statement, "")
-            continue
         assert isinstance(alias, cst.ImportAlias)
         if isinstance(binding.scope.node, cst.FunctionDef) and _comes_too_late(file, binding):
             insert_in_function(file, binding.scope.node)
@@ -529,7 +526,7 @@ def _torchs_import_around(file: File, scope: Scope) -> Binding | None:
     while outer is not None:
         if isinstance(outer.node, cst.FunctionDef):
             for binding in every_binding(file):
-                if binding.scope is outer and binding.target == "torch":
+                if binding.scope is outer and (binding.target, binding.kind) == ("torch", "import"):
                     return binding
         outer = outer.parent
     return None

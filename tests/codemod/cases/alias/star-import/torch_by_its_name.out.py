@@ -1,6 +1,7 @@
 import os
 
 import tdev
+
 from .base import np, torch
 from .names import load
 

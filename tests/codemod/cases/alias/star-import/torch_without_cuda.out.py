@@ -1,4 +1,5 @@
 import tdev
+
 from .base import *
 
 
