@@ -6,6 +6,7 @@ import re
 
 import libcst as cst
 
+from tdev_core.codemod.engine.analysis.nodes import descendants
 from tdev_core.codemod.engine.analysis.resolve import SAME, TENSOR_TYPE, Reference
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.architecture import (
@@ -33,7 +34,12 @@ from tdev_core.codemod.engine.rules.kept_names import (
     place_of_identity,
 )
 from tdev_core.codemod.engine.rules.kept_questions import LEFT, kept_question
-from tdev_core.codemod.engine.rules.kernels import KERNEL, is_built_by_torch, plain_extensions
+from tdev_core.codemod.engine.rules.kernels import (
+    KERNEL,
+    imported_packages,
+    is_built_by_torch,
+    plain_extensions,
+)
 from tdev_core.codemod.engine.rules.left_to_cuda import (
     leave_decorated,
     leave_what_it_lets_through,
@@ -54,6 +60,7 @@ from tdev_core.codemod.engine.rules.speaks_of_others import (
     means_cudas_type,
     said_of_others,
 )
+from tdev_core.codemod.engine.rules.stand_ins import is_answered
 from tdev_core.codemod.engine.rules.tellings import (
     CHOOSES_A_WORD,
     asks_to_copy_unwaited,
@@ -69,7 +76,7 @@ from tdev_core.codemod.engine.rules.torch_names import (
     whole_question,
 )
 from tdev_core.codemod.engine.rules.torchscript import left_to_script
-from tdev_core.codemod.engine.rules.type_questions import beside_one_that_stays
+from tdev_core.codemod.engine.rules.type_questions import asked_by, beside_one_that_stays, judge
 
 # A build script is left as it is, for it runs where tdev need not be; one that tdev runs is another thing.
 _IN_BUILD_SCRIPTS = "torch.utils.cpp_extension.CUDAExtension"
@@ -124,6 +131,35 @@ def _is_chosen_for_cuda(file: File, node: cst.CSTNode) -> bool:
     return home is not None and _CHOSEN.search(file.tree.text(home)) is not None
 
 
+_ASKS_FOR_AUTOCAST = re.compile(r"torch\.(?:is_autocast_enabled|get_autocast_(?:gpu_)?dtype)\Z")
+_CALLS_FLASH = re.compile(r"\b_?(?:flash_attention_forward|\w*flash_attn\w*)\(")
+_ANSWERED = re.compile(r"\btdev\.standins\.flash_attn\b")
+
+
+def _why_autocast_stays(file: File, node: cst.CSTNode) -> str | None:
+    """Say why a question for CUDA's autocast stays: its function goes on to flash attention, or it opens a question that stays."""
+    home = enclosing_function(file, node)
+    if home is not None and _CALLS_FLASH.search(file.tree.text(home)) is not None:
+        if file.in_code(_ANSWERED, "tdev.standins") is None and not _answers_flash(file):
+            return f"{home.name.value} goes on to flash attention, which is CUDA's"
+    asked = file.tree.parents[node]
+    choice = file.tree.parents.get(asked)
+    if isinstance(asked, cst.Call) and isinstance(choice, cst.If) and choice.test is asked:
+        for each in descendants(choice.body):
+            if isinstance(each, cst.Comparison) and (inner := asked_by(file, each)) is not None:
+                if judge(file, inner).stays is not None:
+                    return "it opens a question that stays"
+    return None
+
+
+def _answers_flash(file: File) -> bool:
+    """Tell whether an import of flash_attn becomes the stand-in's."""
+    return any(
+        package.name == "flash_attn" and is_answered(file, node)
+        for node, package in imported_packages(file)
+    )
+
+
 def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
     names = file.names
     name = found.name
@@ -148,6 +184,10 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
         if is_of_a_kernel(file, found.node):
             said = f"{name} registers for CUDA what calls more than torch; {LEFT}"
             file.find(KERNEL, found.node, said, "note")
+            return
+    if _ASKS_FOR_AUTOCAST.match(name) and not file.options.program:
+        if (why := _why_autocast_stays(file, found.node)) is not None:
+            file.find(KERNEL, found.node, f"{name}: {why}; {LEFT}", "note")
             return
     call = call_of(file, found.node)
     if asks_for_a_public_name(file, found):

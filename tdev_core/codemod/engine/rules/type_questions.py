@@ -141,7 +141,8 @@ def asked_by(file: File, node: cst.CSTNode) -> Asked | None:
             if ":" in (string_value(other) or ""):
                 return None
             no = isinstance(operator, cst.NotEqual)
-            return Asked(node, one, no, exact=not without_index(file, one))
+            recorded = _RECORDED.search(file.tree.text(one)) is not None
+            return Asked(node, one, no, exact=not (recorded or without_index(file, one)))
     elif isinstance(operator, (cst.In, cst.NotIn)) and string_value(left) == "cuda":
         plain = isinstance(right, (cst.Name, cst.Attribute, cst.Call, cst.Subscript))
         many = isinstance(right, (cst.Name, cst.Attribute)) and last_name(right).endswith("s")
@@ -149,6 +150,10 @@ def asked_by(file: File, node: cst.CSTNode) -> Asked | None:
             no = isinstance(operator, cst.NotIn)
             return Asked(node, right, no, word=last_name(right) != "type")
     return None
+
+
+# What a mock of torch's function was given by tdev's, a device by then: `call.kwargs["device"] == "cuda"`.
+_RECORDED = re.compile(r"\b(?:kwargs|call_args)\b")
 
 
 def is_cudas_name(file: File, node: cst.CSTNode) -> bool:
