@@ -55,8 +55,8 @@ class ProgramTree:
     """Modules of CUDA's beside which the same folder has one of another accelerator: ``accelerators/cuda.py``, or a folder ``ops/cuda``."""
     taken: frozenset[str] = frozenset()
     """Functions of packages for CUDA that a module takes from another one of the tree: ``from .attention import flash_attn_func``."""
-    own_torch: bool = False
-    """Whether it has a module that is called torch itself, which is not PyTorch."""
+    torch_of: frozenset[str] = frozenset()
+    """Modules that import torch at their margin, or take it from one that does, by their last names: it can be taken from them."""
     gives_torch: frozenset[str] = frozenset()
     """Modules from which another one imports the name ``torch``."""
     called: frozenset[str] = frozenset()

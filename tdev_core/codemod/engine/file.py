@@ -101,8 +101,8 @@ class File:
         self.options = options
         self.filename = filename
         self.tree = Tree(source, None if whole or options.lines else names, options.keep)
-        own_torch = options.tree is not None and options.tree.own_torch
-        self.scopes = Scopes(self.tree, not own_torch and takes_torch_elsewhere(source))
+        torchs = options.tree.torch_of if options.tree is not None else frozenset()
+        self.scopes = Scopes(self.tree, torchs if takes_torch_elsewhere(source) else frozenset())
         self.resolver = Resolver(
             self.tree, self.scopes, names, either=options.style != "accelerator"
         )

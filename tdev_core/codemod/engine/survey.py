@@ -158,6 +158,27 @@ _FROM_A_FOLDER = re.compile(rb"^(?:import|from)[ \t]+(\w+)\.(\w+)", re.MULTILINE
 _TOLD_BY_NAME = [(name, f"import {name}".encode()) for name in ("faster_whisper", "ctranslate2")]
 
 
+_IMPORTS_TORCH = re.compile(rb"\nimport[ \t]+torch[ \t]*(?:[,;#\r\n]|\Z)")
+# What else a module may call so: its own wrapper, or nothing where there is no torch.
+_OTHER_TORCHS = tuple(
+    start + b"torch" + end
+    for start, end in (
+        (b"\n", b" ="),
+        (b"\n", b"="),
+        (b"    ", b" ="),
+        (b"class ", b""),
+        (b"def ", b""),
+    )
+)
+
+
+def _binds_torch(raw: bytes) -> bool:
+    """Tell whether a module imports torch at its margin, and calls nothing else so."""
+    if b"import torch" not in raw or _IMPORTS_TORCH.search(b"\n" + raw) is None:
+        return False
+    return not any(sign in raw for sign in _OTHER_TORCHS)
+
+
 class Survey:
     """Facts of the files seen so far; ``staying``: what ``--target accelerator`` alone asks for, too."""
 
@@ -169,6 +190,9 @@ class Survey:
         self._imported_from: list[tuple[PurePath, frozenset[tuple[str, str]]]] = []
         self._kernels: set[str] = set()
         self._gives_torch: set[str] = set()
+        self._takes_torch: dict[str, set[str]] = {}
+        self._has_torch: set[str] = set()
+        self._has_none: set[str] = set()
         self._taken: set[str] = set()
         self._defined: set[str] = set()
         self._called: set[str] = set()
@@ -220,6 +244,8 @@ class Survey:
                 source = found[1].decode("ascii", "ignore").rstrip(".")
                 if source and not source.startswith("torch"):
                     self._gives_torch.add(source.rpartition(".")[2])
+                    self._takes_torch.setdefault(own.stem, set()).add(source.rpartition(".")[2])
+        (self._has_torch if _binds_torch(raw) else self._has_none).add(own.stem)
         signs = {sign for sign in _SIGNS if sign in raw}
         if self._looks_for_staying and (b"flash_attn" in raw or b"Fused" in raw):
             for found in _TAKES.finditer(b"\n" + raw):
@@ -305,6 +331,21 @@ class Survey:
             words[name] = words.get(name, False) or defines
         for name, defines in words.items():
             self._words_of_cuda[name] = defines and name not in self._words_of_cuda
+
+    def _with_torch(self) -> frozenset[str]:
+        """Return the modules that torch may be taken from: those that import it, and those that take it from them."""
+        if any("torch" in inside for inside in self._inside.values()):
+            return frozenset()  # a module of its own is called so
+        found = self._has_torch - self._has_none
+        more = found
+        while more:
+            more = {
+                name
+                for name, sources in self._takes_torch.items()
+                if name not in found | self._has_torch and not sources.isdisjoint(found)
+            }
+            found = found | more
+        return frozenset(found)
 
     def see_cells(self, text: str) -> None:
         """Take into account whom a notebook calls."""
@@ -457,7 +498,7 @@ class Survey:
             capabilities=frozenset(self._capabilities),
             architectures=frozenset(self._architectures),
             gives_torch=frozenset(self._gives_torch),
-            own_torch=any("torch" in inside for inside in self._inside.values()),
+            torch_of=self._with_torch(),
             taken=frozenset(self._taken),
             give_devices=promised,
             told_devices=told,

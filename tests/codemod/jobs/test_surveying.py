@@ -296,6 +296,55 @@ def test_a_demand_before_a_library_in_c_stays(
     assert ("tdev" in (place / "pkg/ops.py").read_text()) is (pointer == "x.data")
 
 
+_HAS_TORCH = {
+    "plain": "import torch\n",
+    "among others": "import os, sys\nimport torch  # for all\nimport numpy as np\n",
+    "one further": "from .first import *\n",
+}
+_HAS_ANOTHER = {
+    "optional": "try:\n    import torch\nexcept ImportError:\n    torch = None\n",
+    "wrapped": "import torch as real\n\ntorch = Wrapper(real)\n",
+    "replaced": "import torch\n\ntorch = Wrapper(torch)\n",
+    "a class": "class torch:\n    zeros = list\n",
+}
+
+
+@pytest.mark.parametrize("style", ["explicit", "alias"])
+@pytest.mark.parametrize("taken", ["from .base import *", "from .base import np, torch"])
+@pytest.mark.parametrize("base", [*_HAS_TORCH, *_HAS_ANOTHER])
+def test_torch_is_taken_from_a_module_that_imports_it(
+    place: Path, codemod: Callable[..., Ran], base: str, taken: str, style: str
+) -> None:
+    """Whether or not the file says CUDA; what else a module calls so stays, and is told."""
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/first.py": "import torch\n",
+        "pkg/base.py": (_HAS_TORCH | _HAS_ANOTHER)[base],
+        "pkg/uses.py": f"{taken}\n\n\ndef f(args):\n    return torch.ones(3, device=args.device)\n",
+    }
+    for name, text in files.items():
+        (place / name).parent.mkdir(exist_ok=True)
+        (place / name).write_text(text)
+    ran = codemod("--force", "--style", style, ".", engine=REAL)
+    text = (place / "pkg/uses.py").read_text()
+    if base in _HAS_TORCH:
+        assert text.startswith("import tdev\n") and "tdev.ones(" in text and taken in text
+    else:
+        assert text == files["pkg/uses.py"]
+        assert "star-import" in ran.out
+
+
+@pytest.mark.parametrize("package", ["array_api_compat", "."])
+def test_torch_of_another_package_stays(
+    place: Path, codemod: Callable[..., Ran], package: str
+) -> None:
+    """One of that name, or a module beside the file."""
+    text = f"from {package} import torch\n\n\ndef f():\n    return torch.zeros(3, device='cuda')\n"
+    (place / "uses.py").write_text(text)
+    codemod("--force", ".", engine=REAL)
+    assert (place / "uses.py").read_text() == text
+
+
 @pytest.mark.parametrize("own", [True, False])
 def test_a_module_of_the_tree_called_torch_is_not_torch(
     place: Path, codemod: Callable[..., Ran], own: bool

@@ -28,12 +28,12 @@ _COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)
 class Scopes:
     """All scopes of a file; :meth:`of` gives the scope in which a node is evaluated."""
 
-    def __init__(self, tree: Tree, torch_elsewhere: bool = False) -> None:
-        """``torch_elsewhere``: another module than torch may give the name, by ``from .base import torch`` or by a star."""
+    def __init__(self, tree: Tree, gives_torch: frozenset[str] = frozenset()) -> None:
+        """``gives_torch``: modules, by their last names, that give torch as well, by ``from .base import torch`` or by a star."""
         self.tree = tree
         self.top = Scope(tree.module, None)
         self._scopes: dict[cst.CSTNode, Scope] = {}
-        self._elsewhere = torch_elsewhere
+        self._gives_torch = gives_torch
         self._stars: list[cst.ImportFrom] = []
         self._fill(tree.module, self.top)
         if self._stars and "torch" not in self.top.bindings:
@@ -256,9 +256,9 @@ class Scopes:
     def _import_from(self, node: cst.ImportFrom, here: Scope, stack: _Stack) -> None:
         self._scopes[node] = here
         base = dotted(node.module) if node.module is not None else ""
-        own = not node.relative and (base or "").partition(".")[0] in ("torch", "tdev")
+        gives = (base or "").rpartition(".")[2] in self._gives_torch
         if isinstance(node.names, cst.ImportStar):
-            if self._elsewhere and not own and here is self.top:
+            if gives and here is self.top:
                 self._stars.append(node)
             return
         for alias in node.names:
@@ -267,8 +267,7 @@ class Scopes:
             if alias.asname is not None and isinstance(alias.asname.name, cst.Name):
                 name = alias.asname.name.value
             target = "." + full if node.relative else f"{base}.{full}"
-            # `from . import torch` may be a module of the package's own.
-            if full == "torch" and self._elsewhere and not own and node.module is not None:
+            if full == "torch" and gives:
                 target = full
             self._bind(here, Binding(name, "from", alias, here, target=target, statement=node))
 

@@ -11,6 +11,7 @@ import libcst as cst
 from tdev_core.codemod.engine.analysis.nodes import dotted, string_value
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules._make import rule
+from tdev_core.codemod.engine.rules.import_order import STDLIB
 from tdev_core.codemod.engine.rules.replacements import replacements
 from tdev_core.codemod.engine.rules.stand_ins import is_answered
 from tdev_core.ecosystem.package_table import Package, of_module
@@ -146,6 +147,37 @@ def _imports(file: File) -> None:
         top = "" if node.relative else (module or "").partition(".")[0]
         if module == top == "torch":
             file.find(STAR, node, "names of torch that cannot be seen")
+        elif top not in ("torch", "tdev", *STDLIB) and _takes_torch(file):
+            file.find(STAR, node, _BRINGS_TORCH)
+            break
+    for node in file.tree.of(cst.ImportFrom):
+        module = dotted(node.module) if node.module is not None else None
+        if isinstance(node.names, cst.ImportStar) or not module or file.kept(node):
+            continue
+        own = not node.relative and module.partition(".")[0] in ("torch", "tdev")
+        named = any(dotted(alias.name) == "torch" for alias in node.names)
+        if named and not own and _takes_torch(file, named=True):
+            file.find(STAR, node, _BRINGS_TORCH)
+
+
+_BRINGS_TORCH = (
+    "torch comes by this import; write `import torch` beside it, and run the codemod again"
+)
+
+
+def _takes_torch(file: File, *, named: bool = False) -> bool:
+    """Tell whether a file takes something that needs a device from a torch of which it is not known where it comes from.
+
+    ``named``: from what another module than torch gives it by name.
+    """
+    if file.pieces or not ("cuda" in file.tree.source or "device" in file.tree.source):
+        return False
+    for node in file.tree.of(cst.Attribute):
+        if isinstance(node.value, cst.Name) and node.value.value == "torch":
+            bound = file.scopes.of(node).lookup("torch")
+            if any(b.kind == "from" and b.target != "torch" for b in bound) if named else not bound:
+                return True
+    return False
 
 
 def imported_packages(file: File) -> Iterator[tuple[cst.Import | cst.ImportFrom, Package]]:
