@@ -228,28 +228,6 @@ def asks_for_type(statement: ast.stmt, name: str) -> bool:
 _MAY_NOT_RUN = (ast.BoolOp, ast.IfExp, ast.Lambda, ast.comprehension)
 
 
-def is_own(target: ast.expr, attr: str) -> bool:
-    return (
-        isinstance(target, ast.Attribute)
-        and target.attr == attr
-        and isinstance(target.value, ast.Name)
-        and target.value.id in ("self", "cls")
-    )
-
-
-def at_the_place_of(
-    target: ast.Tuple | ast.List, value: ast.expr, attr: str
-) -> Iterator[ast.expr | None]:
-    """Yield what ``self.attr`` gets as one of several: ``self.device, self.dtype = x.device, x.dtype``."""
-    several = value.elts if isinstance(value, ast.Tuple) else []
-    plain = len(several) == len(target.elts) and not any(
-        isinstance(each, ast.Starred) for each in (*several, *target.elts)
-    )
-    for at, each in enumerate(target.elts):
-        if is_own(each, attr):
-            yield several[at] if plain else None
-
-
 def one_of(several: ast.Tuple, target: ast.Tuple, name: str) -> ast.expr | None:
     """Return what a target's name gets of several values, counted from the end: `b, *_, device = *x.shape, x.device`."""
     names = [each.id if isinstance(each, ast.Name) else "" for each in target.elts]

@@ -32,7 +32,8 @@ def is_saved_beside(file: File, call: cst.CSTNode) -> bool:
         return False
     if (shipped := _beside_the_source(file, tree, found)) is not None:
         return shipped
-    saves = "save(" in file.code
+    # Of a file that does little else, all is asked of all.
+    saves = 0 < file.code.count("save(") <= _MOST
     return saves and _Saved(tree, found, _SAYS_DEVICE.search(file.code) is None).by_no_accelerator()
 
 
@@ -55,6 +56,8 @@ def _beside_the_source(file: File, tree: PythonTree, call: ast.Call) -> bool | N
     return b"cuda" not in content if content.startswith(_STARTS) else None
 
 
+_MOST = 50
+"""The calls in a file that save something, beyond which none is looked into."""
 _LARGEST = 64 << 20
 _STARTS = (b"PK", b"\x80")
 """What begins the two forms in which torch saves: a ZIP archive, which compresses nothing, and a pickle."""
