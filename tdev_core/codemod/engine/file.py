@@ -233,7 +233,8 @@ class File:
     @cached_property
     def scripted(self) -> Scripted:
         """The part of this file that TorchScript compiles."""
-        return Scripted(self.resolver, self.flow)
+        elsewhere = self.options.tree.scripted if self.options.tree is not None else frozenset()
+        return Scripted(self.resolver, self.flow, elsewhere)
 
     @cached_property
     def python(self) -> PythonTree | None:

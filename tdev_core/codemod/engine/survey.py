@@ -179,6 +179,19 @@ def _binds_torch(raw: bytes) -> bool:
     return not any(sign in raw for sign in _OTHER_TORCHS)
 
 
+# Also by a name of the program's own: `@brevitas.jit.script_method`.
+_COMPILED = re.compile(rb"@(?:\w+\.)*script(?:_method\w*|_if_tracing)?\b")
+_NAMED_IMPORT = re.compile(rb"\nfrom[ \t]+[.\w]+[ \t]+import[ \t]*(\([^)]*\)|[^\n]*)")
+
+
+def _scripted_calls(raw: bytes) -> set[str]:
+    """Return the functions that a file takes from others and calls, if a decorator of it compiles something."""
+    if b"script" not in raw or _COMPILED.search(raw) is None:
+        return set()
+    taken = {name for found in _NAMED_IMPORT.findall(raw) for name in re.findall(rb"\w+", found)}
+    return {name.decode() for name in taken if name + b"(" in raw}
+
+
 class Survey:
     """Facts of the files seen so far; ``staying``: what ``--target accelerator`` alone asks for, too."""
 
@@ -214,6 +227,7 @@ class Survey:
         self._runtimes: set[str] = set()
         self._of_torch_cuda: set[str] = set()
         self._know_mps: set[str] = set()
+        self._scripted: set[str] = set()
         self._inner: set[str] = set()
         self._staying: set[bytes] = set()
         self._staying_uses: set[bytes] = set()
@@ -245,6 +259,8 @@ class Survey:
                 if source and not source.startswith("torch"):
                     self._gives_torch.add(source.rpartition(".")[2])
                     self._takes_torch.setdefault(own.stem, set()).add(source.rpartition(".")[2])
+        if not self._looks_for_staying:
+            self._scripted |= _scripted_calls(raw)
         (self._has_torch if _binds_torch(raw) else self._has_none).add(own.stem)
         signs = {sign for sign in _SIGNS if sign in raw}
         if self._looks_for_staying and (b"flash_attn" in raw or b"Fused" in raw):
@@ -507,6 +523,7 @@ class Survey:
             runtimes=frozenset(self._runtimes),
             of_torch_cuda=frozenset(self._of_torch_cuda),
             know_mps=frozenset(self._know_mps),
+            scripted=frozenset(self._scripted),
             silent_modules=silent_modules(self._callers.every),
             inner_packages=frozenset(self._inner),
             staying=frozenset(name.decode() for name in self._staying),

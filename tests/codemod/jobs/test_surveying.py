@@ -362,3 +362,24 @@ def test_a_module_of_the_tree_called_torch_is_not_torch(
     codemod("--force", ".", engine=REAL)
     for name in ("pkg/uses.py", "pkg/takes.py"):
         assert ("tdev.cuda" in (place / name).read_text()) is not own
+
+
+@pytest.mark.parametrize("decorator", ["@torch.jit.script", "@pkg.jit.script_method", "@plain"])
+def test_what_a_script_of_another_file_calls_is_compiled_with_it(
+    place: Path, codemod: Callable[..., Ran], decorator: str
+) -> None:
+    """By whatever name the program calls the compiler."""
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/ops.py": "import torch\n\n\ndef smallest(x: torch.Tensor, k: int) -> torch.Tensor:\n"
+        "    if x.is_cuda:\n        x = x.float()\n    return x.kthvalue(k).values\n",
+        "pkg/stats.py": f"import torch\n\nimport pkg.jit\nfrom pkg.ops import smallest\n\n\n{decorator}\n"
+        "def lowest(x: torch.Tensor) -> torch.Tensor:\n    return smallest(x, 1)\n",
+    }
+    for name, text in files.items():
+        (place / name).parent.mkdir(exist_ok=True)
+        (place / name).write_text(text)
+    ran = codemod("--force", ".", engine=REAL)
+    left = (place / "pkg/ops.py").read_text() == files["pkg/ops.py"]
+    assert left is ("script" in decorator)
+    assert ("torchscript" in ran.out) is left

@@ -43,7 +43,10 @@ class Compilation:
 class Scripted:
     """The functions that are compiled, and by what."""
 
-    def __init__(self, resolver: Resolver, flow: Flow) -> None:
+    def __init__(
+        self, resolver: Resolver, flow: Flow, called: frozenset[str] = frozenset()
+    ) -> None:
+        """``called``: functions that what other files compile calls, which is compiled with it."""
         self._resolver = resolver
         self._tree = resolver.tree
         self._flow = flow
@@ -53,6 +56,9 @@ class Scripted:
         self.functions = frozenset().union(*(c.functions for c in self.compilations))
         if "is_scripting" in self._tree.source:
             self.functions |= frozenset(self._that_ask())
+        if called:
+            roots: _Nodes = [f for f in _margin(self._tree.module) if f.name.value in called]
+            self.functions |= self._reached(roots)
 
     def _that_ask(self) -> Iterator[cst.FunctionDef]:
         """Yield the functions that ask ``torch.jit.is_scripting()``: they are written to be compiled, wherever that is done."""
@@ -270,6 +276,10 @@ class Scripted:
 
 
 _LAST = frozenset(name.rpartition(".")[2] for name in COMPILERS | _MARKS)
+
+
+def _margin(module: cst.Module) -> Iterator[cst.FunctionDef]:
+    return (each for each in module.body if isinstance(each, cst.FunctionDef))
 
 
 def _methods(owner: cst.CSTNode) -> _Nodes:

@@ -6,7 +6,7 @@ import re
 
 import libcst as cst
 
-from tdev_core.codemod.engine.analysis.nodes import descendants
+from tdev_core.codemod.engine.analysis.nodes import descendants, dotted, string_value
 from tdev_core.codemod.engine.analysis.resolve import SAME, TENSOR_TYPE, Reference
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.architecture import (
@@ -152,6 +152,11 @@ def _why_autocast_stays(file: File, node: cst.CSTNode) -> str | None:
     return None
 
 
+def _names_a_type(value: cst.BaseExpression) -> bool:
+    """Tell whether a type of tensors is written out: ``"torch.DoubleTensor"``, ``torch.DoubleTensor``."""
+    return (string_value(value) or dotted(value) or "").endswith("Tensor")
+
+
 def _answers_flash(file: File) -> bool:
     """Tell whether an import of flash_attn becomes the stand-in's."""
     return any(
@@ -205,6 +210,9 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
             return
         device_call(file, found, call)
         return
+    if name == "torch.set_default_tensor_type" and call is not None and call.args:
+        if "cuda" not in file.tree.text(call.args[0].value) and _names_a_type(call.args[0].value):
+            return  # of the CPU, which is torch's own
     if name.startswith("torch.utils.cpp_extension.") and (
         plain_extensions(file) or (not file.options.program and is_built_by_torch(file, found.node))
     ):
