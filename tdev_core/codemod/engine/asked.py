@@ -38,7 +38,17 @@ TENSOR = Want("tensor")
 OBJECT = Want("object")
 
 Way = Literal[
-    "parameter", "call", "gives", "method", "fixture", "variable", "named", "kept", "word"
+    "parameter",
+    "call",
+    "gives",
+    "method",
+    "heirs",
+    "filled",
+    "fixture",
+    "variable",
+    "named",
+    "kept",
+    "word",
 ]
 
 
@@ -48,6 +58,8 @@ class Asked(NamedTuple):
     - ``parameter``: does everybody give ``of``, a function or what makes a class, what is wanted as its parameter ``name``;
     - ``call``: likewise of those who call the objects of a class, a module's ``forward``;
     - ``gives``: do all functions called ``of`` return it; ``method``: does ``name`` of the class ``of``;
+    - ``heirs``: does ``name`` of all classes that inherit from the class ``of`` and have their own;
+    - ``filled``: does nobody but the class ``of`` itself put something into what it keeps in ``name``;
     - ``fixture``: do all fixtures of pytest's of that name;
     - ``variable``: does the module ``of`` keep it in ``name``, and nothing else;
     - ``named``: do all classes that an object called ``of`` may be one of keep it in their attribute ``name``;

@@ -115,6 +115,142 @@ def test_a_function_in_another_one(calls: str, real: bool) -> None:
     assert changed({"again.py": text}, "again.py") is not real
 
 
+def class_of(more: str, made_of: str) -> str:
+    return (
+        "import torch\n\n\nclass First:\n    def __init__(self, x):\n        self.kept = {'at': x.detach().device}\n"
+        "        self.all = [x.detach().device]\n\n    def where(self, x):\n        return x.detach().device\n\n"
+        "    @property\n    def place(self):\n        return self.where(torch.ones(1))\n\n"
+        "    @property\n    def device(self):\n        return self.where(torch.ones(1))\n\n"
+        f"    def f(self, x):\n        device = {made_of}\n    {MAKES.format('device')}\n{more}"
+    )
+
+
+@pytest.mark.parametrize("elsewhere", [True, False])
+@pytest.mark.parametrize(
+    ("made_of", "heirs", "real"),
+    [
+        ("self.where(x)", "def where(self, x):\n        return self.cfg", False),
+        ("self.where(x)", "def where(self, x):\n        return x.detach().device", True),
+        ("self.where(x)", "def other(self, x):\n        return self.cfg", True),
+        ("self.place", "@property\n    def place(self):\n        return self.cfg", False),
+        ("self.place", "place = 'cuda'", False),
+        ("self.device", "@property\n    def device(self):\n        return 'cuda'", False),
+        # What is called by that name is trusted to be one.
+        ("self.device", "@property\n    def device(self):\n        return self.part.place", True),
+        ("self.kept['at']", "def add(self, d):\n        self.kept['at'] = d", False),
+        ("self.kept['at']", "def add(self, d):\n        self.kept = d", False),
+        (
+            "self.kept['at']",
+            "def add(self, d):\n        return self.kept['at'], len(self.kept)",
+            True,
+        ),
+        ("self.all[0]", "def add(self, d):\n        all = self.all\n        all.append(d)", False),
+        ("self.all[0]", "def add(self, d):\n        all = self.all\n        return all[0]", True),
+        ("self.all[0]", "def add(self, d):\n        change(self.all, d)", False),
+    ],
+)
+def test_what_heirs_have_of_their_own(
+    made_of: str, heirs: str, real: bool, elsewhere: bool
+) -> None:
+    heir = f"class Second({{}}First):\n    {heirs}\n"
+    if elsewhere:
+        files = {
+            "first.py": class_of("", made_of),
+            "second.py": "from . import first\n\n\n" + heir.format("first."),
+        }
+    else:
+        files = {"first.py": class_of("\n\n" + heir.format(""), made_of)}
+        alone = rewrite(files["first.py"], Names.load(), Options(), filename="/src/first.py")
+        # An object's own device is trusted where no tree says otherwise.
+        assert ("tdev." in alone.code) is not (real or made_of == "self.device")
+    assert changed(files, "first.py") is not real
+
+
+@pytest.mark.parametrize(
+    ("made_of", "outside", "real"),
+    [
+        ("self.kept['at']", "made.kept['at'] = w", False),
+        ("self.kept['at']", "made.kept.update(at=w)", False),
+        ("self.kept['at']", "print(made.kept['at'])", True),
+        ("self.all[0]", "made.all.append(w)", False),
+        ("self.all[0]", "found = made.all\n    found.append(w)", False),
+        ("self.all[0]", "change(made.all)", False),
+        ("self.all[0]", "for each in made.all:\n        print(each)", True),
+    ],
+)
+def test_what_others_put_into_an_attribute(made_of: str, outside: str, real: bool) -> None:
+    files = {
+        "first.py": class_of("", made_of),
+        "uses.py": f"def change_it(made, w):\n    {outside}\n",
+    }
+    assert changed(files, "first.py") is not real
+
+
+@pytest.mark.parametrize(
+    ("made_of", "by", "real"),
+    [
+        ("_KEPT['at']", "_KEPT['at'] = w", False),
+        ("_KEPT['at']", "_KEPT.update(w)", False),
+        ("_KEPT['at']", "print(_KEPT)", True),
+        ("_KEPT['at']", "_KEPT = {'at': w}", True),
+        ("ALL[-1]", "ALL.append(w)", False),
+        ("ALL[-1]", "change(ALL)", False),
+        ("ALL[-1]", "return len(ALL)", True),
+        ("OPEN['at']", "return w", False),  # which another module may set
+    ],
+)
+def test_what_functions_put_into_a_modules(made_of: str, by: str, real: bool) -> None:
+    text = (
+        "import torch\n\n_KEPT = {'at': torch.ones(1).device}\nALL = [torch.ones(1).device]\n"
+        f"OPEN = {{'at': torch.ones(1).device}}\n\n\ndef fill(w):\n    {by}\n\n\n"
+        f"def f(x):\n    device = {made_of}\n{MAKES.format('device')}"
+    )
+    assert changed({"made.py": text}, "made.py") is not real
+
+
+LIST = "devices = [x.device for x in more]\n"
+DICT = "kept = {'at': found.detach().device}\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "real"),
+    [
+        (LIST + "def add(w):\n    devices.append(w)\nadd(found)\ndevice = devices[0]", False),
+        (LIST + "def add(devices):\n    devices.append(more)\ndevice = devices[0]", True),
+        (LIST + "devices.__setitem__(0, found)\ndevice = devices[0]", False),
+        (LIST + "list.append(devices, found)\ndevice = devices[0]", False),
+        (LIST + "again = devices\nagain.append(found)\ndevice = devices[0]", False),
+        (LIST + "again = devices\nn = len(again)\ndevice = devices[0]", True),
+        (LIST + "change(devices)\ndevice = devices[0]", False),
+        (LIST + "device = devices[0]\nchange(devices)", True),
+        (LIST + "for x in more:\n    device = devices[0]\n    change(devices)", False),
+        (LIST + "assert len(set(devices)) == 1\ndevice = devices[0]", True),
+        (DICT + "for kept['at'] in more:\n    pass\ndevice = kept['at']", False),
+        (DICT + "with found as kept['at']:\n    pass\ndevice = kept['at']", False),
+        (DICT + "kept['at']: object = found\ndevice = kept['at']", False),
+        (DICT + "kept['in'] = kept\nkept['in']['at'] = more\ndevice = kept['at']", False),
+        ("kept = {'a': {'b': found.detach().device}}\ndevice = kept['a']['b']", True),
+        (
+            "kept = {'a': {'b': found.detach().device}}\nkept['a']['b'] = more\ndevice = kept['a']['b']",
+            False,
+        ),
+        (DICT + "outer = {'a': kept}\nouter['a']['at'] = more\ndevice = kept['at']", False),
+        ("more['at'] = found.detach().device\ndevice = more['at']", True),
+        ("more['at'] = found.detach().device\nmore.load(found)\ndevice = more['at']", False),
+        ("more['at'] = found.detach().device\nchange(more)\ndevice = more['at']", False),
+        ("more['at'] = found.detach().device\nprint(more)\ndevice = more['at']", True),
+        ("more.at = found.detach().device\nchange(more)\ndevice = more.at", False),
+        ("more.at = found.detach().device\nprint(more)\ndevice = more.at", True),
+        (
+            "more['at'] = found.detach().device\nfor x in found:\n    device = more['at']\n    more.load(x)",
+            False,
+        ),
+    ],
+)
+def test_who_else_may_fill_it(body: str, real: bool) -> None:
+    assert changed({"made.py": function(body)}, "made.py") is not real
+
+
 @pytest.mark.parametrize(
     ("said", "given", "real"),
     [

@@ -24,11 +24,13 @@ from tdev_core.codemod.engine.python.known import Known
 from tdev_core.codemod.engine.python.lines import Lines
 from tdev_core.codemod.engine.python.statements import (
     fixtures_call,
+    is_self,
     last_name,
     parts_of,
     stores,
 )
 from tdev_core.codemod.engine.python.tree import PythonTree
+from tdev_core.codemod.engine.python.uses import Use, use_of
 from tdev_core.codemod.engine.vocabulary import TENSOR_WORD, is_documented_device
 
 _DEFINED = re.compile(rb"def(?<!\wdef)[ \t]+(\w+)[ \t]*\(([^()]*(?:\([^()]*\)[^()]*)*)\)")
@@ -98,6 +100,8 @@ _ASK = frozenset({"isinstance", "issubclass", "super", "cast", "TypeVar", "hasat
 
 
 _DEVICES = Want("device", (EACH,))
+# Of which a text alone tells as much as is to be had.
+_OF_ONE = frozenset({"heirs", "filled"})
 
 _Place = tuple[int, int]
 """The number of a text, and an offset in it."""
@@ -258,6 +262,14 @@ class Callers:
         tree.forget()
         return frozenset(key for key in told if key.way != "kept"), words
 
+    def is_told_of_itself(self, key: Asked) -> bool:
+        """Answer what speaks against a class in its own text."""
+        with without_collector():
+            tree = _Tree(self, Known())
+            told = key in tree.real({key})
+            tree.forget()
+        return told
+
     def told_of_private(self) -> frozenset[Asked]:
         """Return the first of a text whose tree is not known: of functions that nothing else calls, or can."""
         with without_collector():
@@ -274,12 +286,12 @@ def told_alone(source: str) -> Callable[[Asked], bool]:
     """
 
     @cache
-    def told() -> frozenset[Asked]:
+    def told() -> tuple[frozenset[Asked], Callable[[Asked], bool]]:
         seen = Callers()
         seen.see(source.encode())
-        return seen.told_of_private()
+        return seen.told_of_private(), cache(seen.is_told_of_itself)
 
-    return lambda key: key in told()
+    return lambda key: told()[1](key) if key.way in _OF_ONE else key in told()[0]
 
 
 def _says_enough(raw: bytes, found: re.Match[bytes]) -> bool:
@@ -687,7 +699,8 @@ class _Tree:
             return False
         if self._asking and self._asking != key:
             self._rests_on.setdefault(key, set()).add(self._asking)
-        self._leans_on.add(key)
+        if key.way not in _OF_ONE:  # which speak against a device, and bring none
+            self._leans_on.add(key)
         if key not in self._seen:
             self._seen.add(key)
             self._waiting.append(key)
@@ -713,6 +726,10 @@ class _Tree:
                 return self._keeps(key.of, key.name)
             case "method":
                 return self._method_gives(key)
+            case "heirs":
+                return self._heirs_give(key)
+            case "filled":
+                return self._is_filled_by_itself(key)
             case "word":
                 return False  # which is told before anything else
 
@@ -872,6 +889,78 @@ class _Tree:
                         return gives
             name = next(iter(sorted(bases & self._tree.classes.keys())), name)
         return False
+
+    def _heirs_of(self, name: str) -> set[str]:
+        """Return the classes that inherit from one of this name, by the names of their bases."""
+        found, todo = set[str](), [name]
+        while todo:
+            more = self._heirs.get(todo.pop(), set()) - found
+            found |= more
+            todo += more
+        return found - {name}
+
+    @cached_property
+    def _heirs(self) -> dict[str, set[str]]:
+        found: dict[str, set[str]] = {}
+        for name, places in self._tree.classes.items():
+            for base in {base for _, _, bases in places for base in bases}:
+                found.setdefault(base, set()).add(name)
+        return found
+
+    def _nodes_of(self, name: str) -> Iterator[tuple[_Statement, ast.ClassDef]]:
+        for number, at, _ in self._tree.classes.get(name, ()):
+            statement = self._texts[number].at(at)
+            for node in statement.named.get(name, ()) if statement is not None else ():
+                if isinstance(node, ast.ClassDef) and statement is not None:
+                    yield statement, node
+
+    def _heirs_give(self, key: Asked) -> bool:
+        """Tell whether what the heirs of a class have of their own by a name gives what is wanted."""
+        self._rest([frozenset()])
+        word = key.name.encode()
+        for heir in sorted(self._heirs_of(key.of)):
+            if not any(word in self._texts[n].raw for n, _, _ in self._tree.classes[heir]):
+                continue
+            for statement, node in self._nodes_of(heir):
+                for part in node.body:
+                    if isinstance(part, _DEFINITIONS) and part.name == key.name:
+                        if not _does_as_its_base(statement.devices, part, key.want):
+                            return False
+                    elif isinstance(part, (ast.Assign, ast.AnnAssign)) and stores(part, key.name):
+                        if part.value is None or not statement.devices.holds(part.value, key.want):
+                            return False
+        return True
+
+    def _is_filled_by_itself(self, key: Asked) -> bool:
+        """Tell whether nobody but a class itself puts something into what it keeps, as all uses of that show."""
+        self._rest([frozenset()])
+        above, todo = set[str](), [key.of]
+        while todo:
+            bases = {base for _, _, each in self._tree.classes.get(todo.pop(), ()) for base in each}
+            todo += bases - above
+            above |= bases
+        family = {key.of, *above, *self._heirs_of(key.of)}
+        word, deep = key.name.encode(), len(key.want.path)
+        texts = [text for text in self._texts if word in text.raw]
+        if len(texts) > _MOST:
+            return False
+        for text in texts:
+            for statement in text.statements(word):
+                if statement is None:
+                    return False
+                for node in statement.named.get(key.name, ()):
+                    if isinstance(node, ast.Constant):
+                        return False  # `setattr(self, "devices", …)`
+                    if not isinstance(node, ast.Attribute):
+                        continue
+                    own = is_self(node.value)
+                    around = statement.class_around(node)
+                    if own and around is not None and around.name not in family:
+                        continue
+                    itself = own and around is not None and around.name == key.of
+                    if not _leaves_as_it_is(statement, node, deep, itself):
+                        return False
+        return True
 
     def _gives_by_itself(self, key: Asked, heads: list[_Use]) -> bool:
         """Tell whether a function that calls itself brings in a device, too, and does not only hand on its own."""
@@ -1415,6 +1504,28 @@ def _only_looks(statement: _Statement, node: ast.Attribute) -> bool:
             return last_name(func) in ("exists", "isinstance", "hasattr")
         case _:
             return isinstance(node.ctx, ast.Store) or isinstance(parent, (ast.Compare, ast.BoolOp))
+
+
+def _does_as_its_base(devices: Devices, function: _Function, want: Want) -> bool:
+    """Tell whether a function gives what is wanted; what is called ``device`` does, unless it shows a word."""
+    if function.name == "device" and want == DEVICE:
+        return not any(devices.is_word(each) for each in devices.all_returned(function))
+    return devices.gives(function, want)
+
+
+def _leaves_as_it_is(statement: _Statement, node: ast.Attribute, deep: int, itself: bool) -> bool:
+    """Tell whether what an attribute keeps is only read, or filled by its class itself in a way that is followed."""
+    if not isinstance(node.ctx, ast.Load):
+        if itself:
+            above = statement.tree.ancestors(node)
+            first = next(p for p in above if not isinstance(p, (ast.Tuple, ast.List)))
+            return isinstance(first, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Delete))
+        return isinstance(node.ctx, ast.Del)
+    how, end = use_of(statement.tree, node, deep, kept=True)
+    home = statement.function_around(node)
+    if how is Use.NAMED and isinstance(end, ast.Name) and home is not None:
+        return statement.devices.only_reads(home, end.id, deep)
+    return how is Use.READ or how is Use.PUT and itself
 
 
 def _kept_in(statement: _Statement, node: ast.AST) -> str:

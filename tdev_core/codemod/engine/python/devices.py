@@ -452,10 +452,14 @@ class Devices(Tensors):
                 return True
         return super().gives(function, want, deep)
 
+    def all_returned(self, function: ast.AST) -> list[ast.expr]:
+        """Return what a function may return, constants too."""
+        found = (each.value for each in within(function) if isinstance(each, ast.Return))
+        return [value for value in found if value is not None]
+
     def returned(self, function: ast.AST) -> list[ast.expr]:
         """Return what a function may return, constants and nothing aside."""
-        found = (each.value for each in within(function) if isinstance(each, ast.Return))
-        return [v for v in found if v is not None and not isinstance(v, ast.Constant)]
+        return [v for v in self.all_returned(function) if not isinstance(v, ast.Constant)]
 
     def _is_class(self, name: str, want: Want) -> bool:
         if want == DEVICE:
@@ -526,7 +530,7 @@ class Devices(Tensors):
         if any(self.promises(said, DEVICE) for said, _, _ in kept.said):
             return True
         if any(self.gives(method, DEVICE, deep) for method in kept.methods):
-            return True
+            return self._do_heirs_give(owner, attr, kept.methods, want)
         # A field may be given something else by whoever makes one.
         if kept.methods or any(is_field for _, _, is_field in kept.said):
             return False

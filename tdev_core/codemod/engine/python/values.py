@@ -21,6 +21,7 @@ from tdev_core.codemod.engine.python.statements import (
     BINDERS,
     COMPREHENSIONS,
     FUNCTIONS,
+    add_children,
     always_gives,
     bound_by,
     declared_elsewhere,
@@ -37,6 +38,7 @@ from tdev_core.codemod.engine.python.statements import (
     within,
 )
 from tdev_core.codemod.engine.python.tree import PythonTree
+from tdev_core.codemod.engine.python.uses import Use, is_handed_on, use_of
 
 DEEP = 20
 """The steps that a value is followed back."""
@@ -46,6 +48,8 @@ _MOST = 400
 """The expressions that are looked at for one question."""
 
 _Part = tuple[ast.expr, Want]
+# What nothing can be put into, or what is gone once it is read.
+_NEVER_FILLED = (ast.Tuple, ast.GeneratorExp)
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 # Python's own functions that give what is in what they are given.
@@ -109,6 +113,7 @@ class Values:
         self._known = known or Known()
         self._bound_parts: dict[ast.AST, dict[str, list[ast.AST]]] = {}
         self._put_parts: dict[ast.AST, dict[str, list[_Put]]] = {}
+        self._use_parts: dict[ast.AST, dict[str, list[ast.Name]]] = {}
         self._kept_parts: dict[ast.ClassDef, dict[str, Kept]] = {}
         self._open: set[tuple[ast.AST, Want]] = set()
         self._found: dict[tuple[ast.AST, Want], bool] = {}
@@ -277,8 +282,9 @@ class Values:
     def _taken(self, value: ast.expr, at: ast.expr, want: Want, deep: int) -> bool:
         """Follow ``value[at]``."""
         key = at.value if isinstance(at, ast.Constant) else None
-        if isinstance(key, str) and (given := self._given_before(value, f"[{key!r}]")) is not None:
-            return self.holds(given, want, deep)
+        if isinstance(key, str):
+            if (given := self._given_before(value, f"[{key!r}]", want)) is not None:
+                return self.holds(given, want, deep)
         match at:
             case ast.Constant(value=int() | str() as key):
                 return self.holds(value, want.under(key), deep)
@@ -324,12 +330,28 @@ class Values:
                 pass
         homes = self._functions_of(node.func)
         if homes and all(self.gives(home, want, deep) for home in homes):
-            return True
+            if self._is_heirs_too(node.func, homes, want):
+                return True
         if isinstance(node.func, ast.Attribute) and (kind := self._class_of(node.func.value)):
             if self._known.told(Asked("method", kind, node.func.attr, want)):
                 return True
         last = self._function_by_name(node.func)
         return bool(last) and self._known.told(Asked("gives", last, want=want))
+
+    def _is_heirs_too(self, func: ast.expr, homes: list[_Function], want: Want) -> bool:
+        """Tell whether a method gives what is wanted of whatever heir of its class it is called."""
+        owner = self._class_around(func)
+        if not isinstance(func, ast.Attribute) or owner is None:
+            return True
+        return self._do_heirs_give(owner, func.attr, homes, want)
+
+    def _do_heirs_give(
+        self, owner: ast.ClassDef, attr: str, methods: list[_Function], want: Want
+    ) -> bool:
+        """Tell whether the heirs of a class give what is wanted, too; what a method promises binds them."""
+        if want.kind != "device" or any(self.promises(each.returns, want) for each in methods):
+            return True
+        return self._known.told(Asked("heirs", owner.name, attr, want))
 
     def _function_by_name(self, func: ast.expr) -> str:
         """Return by which name a call means a function of the tree's; nothing for a method of an object of unknown class."""
@@ -397,7 +419,7 @@ class Values:
         if is_self(owner):
             around = self._class_around(node)
             return around is not None and self._is_kept(around, attr, want, deep)
-        if (given := self._given_before(owner, f".{attr}")) is not None:
+        if (given := self._given_before(owner, f".{attr}", want)) is not None:
             return self.holds(given, want, deep)
         kind = self._class_of(owner)
         if kind and want.kind != "device" and (here := self._classes.get(kind)) is not None:
@@ -419,8 +441,11 @@ class Values:
                                 found.setdefault(part.attr, []).append((each.value, steps))
         return found
 
-    def _given_before(self, owner: ast.expr, part: str) -> ast.expr | None:
-        """Return what an attribute, or an item, of a variable was given by the last plain statement of a block around."""
+    def _given_before(self, owner: ast.expr, part: str, want: Want) -> ast.expr | None:
+        """Return what an attribute, or an item, of a variable was given by the last plain statement of a block around.
+
+        A call that gets the object in between may have given it another device.
+        """
         if not isinstance(owner, ast.Name) or is_self(owner):
             return None
         name = f"{owner.id}{part}"
@@ -430,16 +455,31 @@ class Values:
             return None
         for statement in self._statements_before(owner):
             if isinstance(statement, ast.Assign) and name in map(ast.unparse, statement.targets):
-                return statement.value
-            if (
-                stores(statement, name)
-                or stores(statement, owner.id)
-                or sets_by_name(statement, owner.id)
-                or part[0] == "["
-                and puts_into(statement, owner.id)
-            ):
+                # A loop around what is asked alone comes by what stands later in it.
+                around = (
+                    p
+                    for p in self._tree.ancestors(owner)
+                    if isinstance(p, (ast.For, ast.While)) and is_before(statement, p)
+                )
+                again = want.kind == "device" and any(
+                    self._may_change(each, owner.id, part, want) for each in around
+                )
+                return None if again else statement.value
+            if self._may_change(statement, owner.id, part, want):
                 return None
         return None
+
+    def _may_change(self, statement: ast.stmt, owner: str, part: str, want: Want) -> bool:
+        """Tell whether something in a statement may give an attribute, or an item, of a variable another value."""
+        return (
+            stores(statement, f"{owner}{part}")
+            or stores(statement, owner)
+            or sets_by_name(statement, owner)
+            or part[0] == "["
+            and puts_into(statement, owner)
+            or want.kind == "device"
+            and is_handed_on(self._tree, statement, owner)
+        )
 
     def _is_bound_around(self, node: ast.AST, name: str) -> bool:
         """Tell whether a loop, a ``with`` or a comprehension around something binds a name for it."""
@@ -502,6 +542,8 @@ class Values:
         if want.path and reaching:
             put = (each.part(want) for each in self._put_in(home).get(name, ()))
             answers += [self.holds(*part, deep) for part in put if part is not None]
+            if want.kind == "device" and not self._is_seen_whole(node, home, name, want, reaching):
+                return False
         if not isinstance(home, ast.Module) and self._last_plain(node, name) is None:
             if name in parameters(home):
                 answers.append(self._parameter(home, name, want))
@@ -573,15 +615,76 @@ class Values:
         return self._is_given(home, name, want)
 
     def _put_in(self, home: ast.AST) -> dict[str, list[_Put]]:
-        """Return what is put into each list or dictionary of a function, under which key where there is one."""
+        """Return what is put into each list or dictionary of a function, under which key where there is one.
+
+        By the functions in it, too: those of a module fill what it has.
+        """
         found = self._put_parts.get(home)
         if found is None:
             found = self._put_parts[home] = {}
-            for part in within(home):
+            used = self._use_parts[home] = {}
+            for part, own in self._below(home):
                 for owner, put in _put_by(part):
-                    if isinstance(owner, ast.Name):
+                    if isinstance(owner, ast.Name) and owner.id not in own:
                         found.setdefault(owner.id, []).append(put)
+                if type(part) is ast.Name and part.id not in own and type(part.ctx) is ast.Load:
+                    used.setdefault(part.id, []).append(part)
         return found
+
+    def _below(self, home: ast.AST) -> Iterator[tuple[ast.AST, frozenset[str]]]:
+        """Yield all that stands in a function, or in functions in it, with the names that those have for themselves."""
+        todo: list[tuple[ast.AST, frozenset[str]]] = [(home, frozenset())]
+        while todo:
+            node, own = todo.pop()
+            if node is not home:
+                yield node, own
+                if isinstance(node, FUNCTIONS):
+                    own |= (parameters(node).keys() | self._bound_in(node).keys()) - (
+                        declared_elsewhere(self._source)
+                    )
+            children: list[ast.AST] = []
+            add_children(node, children)
+            todo += [(each, own) for each in children]
+
+    def _is_seen_whole(
+        self, node: ast.AST, home: ast.AST, name: str, want: Want, given: list[ast.AST]
+    ) -> bool:
+        """Tell whether all that may have filled a list or a dictionary before ``node`` is seen: nobody else has it."""
+        values = [part.value for part in given if isinstance(part, (ast.Assign, ast.AnnAssign))]
+        if len(values) == len(given) and all(isinstance(v, _NEVER_FILLED) for v in values):
+            return True
+        if isinstance(home, ast.Module) and isinstance(want.path[0], str) and name[0] != "_":
+            return False  # another file may set `module.OPTIONS["device"]`
+        # A function may be called after all that is around it.
+        loops = [p for p in self._tree.ancestors(node) if isinstance(p, (ast.For, ast.While))]
+        runs_now = not isinstance(node, FUNCTIONS)
+        used = [
+            use
+            for use in self._uses_in(home, name)
+            if use is not node
+            and not (
+                runs_now and is_before(node, use) and not any(holds(loop, use) for loop in loops)
+            )
+        ]
+        return all(self._is_plain_use(use, len(want.path), home) for use in used)
+
+    def _uses_in(self, home: ast.AST, name: str) -> list[ast.Name]:
+        self._put_in(home)
+        return self._use_parts[home].get(name, [])
+
+    def _is_plain_use(self, use: ast.expr, deep: int, home: ast.AST) -> bool:
+        """Tell whether something is only read, or filled in a way that is followed."""
+        how, end = use_of(self._tree, use, deep)
+        if how is Use.NAMED and isinstance(end, ast.Name):
+            return self.only_reads(home, end.id, deep)
+        return how is not Use.UNKNOWN
+
+    def only_reads(self, home: ast.AST, name: str, deep: int) -> bool:
+        """Tell whether a function does nothing but read what one of its variables holds."""
+        return all(
+            use_of(self._tree, use, deep, kept=True)[0] is Use.READ
+            for use in self._uses_in(home, name)
+        ) and not any(isinstance(p, ast.AugAssign) for p in self._bound_in(home).get(name, ()))
 
     def _bindings(self, node: ast.AST, name: str) -> list[ast.AST]:
         """Return what may bind a name in the function around ``node``, or in the one around that, and so on."""
@@ -722,7 +825,13 @@ class Values:
         if want.path:
             parts = (put.part(want) for put in kept.put)
             answers += [self.holds(*part, deep) for part in parts if part is not None]
-        return bool(answers) and all(answers)
+        if not answers or not all(answers):
+            return False
+        if kept.methods:
+            return self._do_heirs_give(owner, attr, kept.methods, want)
+        if want.path and want.kind == "device":
+            return self._known.told(Asked("filled", owner.name, attr, want))
+        return True
 
     def _made_last(self, owner: ast.ClassDef, attr: str, want: Want) -> ast.stmt | None:
         """Return the statement with which ``__init__`` always sets the wanted item, whatever a dictionary held before."""
@@ -830,6 +939,8 @@ def _put_by(part: ast.AST) -> Iterator[tuple[ast.expr, _Put]]:
                     sliced = (EACH,) if isinstance(each.slice, ast.Slice) else ()
                     key = at if isinstance(at, (int, str)) else EACH
                     yield each.value, _Put(key, value, (*sliced, *steps))
+        case ast.AnnAssign(target=ast.Subscript(value=owner), value=ast.expr() as value):
+            yield owner, _Put(EACH, value)
         case ast.Call(func=ast.Attribute(attr=attr, value=owner), args=args) if attr in _PUTS:
             place, steps = _PUTS[attr]
             if place < len(args):
