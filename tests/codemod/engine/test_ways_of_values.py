@@ -193,16 +193,18 @@ def test_what_others_put_into_an_attribute(made_of: str, outside: str, real: boo
         ("_KEPT['at']", "_KEPT.update(w)", False),
         ("_KEPT['at']", "print(_KEPT)", True),
         ("_KEPT['at']", "_KEPT = {'at': w}", True),
-        ("ALL[-1]", "ALL.append(w)", False),
-        ("ALL[-1]", "change(ALL)", False),
-        ("ALL[-1]", "return len(ALL)", True),
-        ("OPEN['at']", "return w", False),  # which another module may set
+        ("_ALL[-1]", "_ALL.append(w)", False),
+        ("_ALL[-1]", "change(_ALL)", False),
+        ("_ALL[-1]", "return len(_ALL)", True),
+        # Which another module may fill.
+        ("OPEN['at']", "return w", False),
+        ("PLACES[0]", "return w", False),
     ],
 )
 def test_what_functions_put_into_a_modules(made_of: str, by: str, real: bool) -> None:
     text = (
-        "import torch\n\n_KEPT = {'at': torch.ones(1).device}\nALL = [torch.ones(1).device]\n"
-        f"OPEN = {{'at': torch.ones(1).device}}\n\n\ndef fill(w):\n    {by}\n\n\n"
+        "import torch\n\n_KEPT = {'at': torch.ones(1).device}\n_ALL = [torch.ones(1).device]\n"
+        f"PLACES = [torch.ones(1).device]\nOPEN = {{'at': torch.ones(1).device}}\n\n\ndef fill(w):\n    {by}\n\n\n"
         f"def f(x):\n    device = {made_of}\n{MAKES.format('device')}"
     )
     assert changed({"made.py": text}, "made.py") is not real

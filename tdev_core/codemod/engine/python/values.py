@@ -653,8 +653,8 @@ class Values:
         values = [part.value for part in given if isinstance(part, (ast.Assign, ast.AnnAssign))]
         if len(values) == len(given) and all(isinstance(v, _NEVER_FILLED) for v in values):
             return True
-        if isinstance(home, ast.Module) and isinstance(want.path[0], str) and name[0] != "_":
-            return False  # another file may set `module.OPTIONS["device"]`
+        if isinstance(home, ast.Module) and name[0] != "_" and "pytest" not in self._source:
+            return False  # another file may fill it, `module.OPTIONS["device"] = word`, but for a test's
         # A function may be called after all that is around it.
         loops = [p for p in self._tree.ancestors(node) if isinstance(p, (ast.For, ast.While))]
         runs_now = not isinstance(node, FUNCTIONS)
