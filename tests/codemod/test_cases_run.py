@@ -32,7 +32,6 @@ TORCHRUN = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 KEPT = "a kept line is torch's in the explicit style alone: alias swaps the import"
 BUILT = "what is built of .cu files is torch's to build; a run builds what of it is C++"
 DIFFERS = {
-    "accelerator/cuda-kernel/extensions": BUILT,
     "explicit/cuda-kernel/extensions": BUILT,
     "explicit/keep/one_of_two": KEPT,
     "accelerator/keep/owners_marks": KEPT,
