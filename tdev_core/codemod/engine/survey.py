@@ -350,9 +350,9 @@ class Survey:
 
     def _with_torch(self) -> frozenset[str]:
         """Return the modules that torch may be taken from: those that import it, and those that take it from them."""
-        if any("torch" in inside for inside in self._inside.values()):
-            return frozenset()  # a module of its own is called so
         found = self._has_torch - self._has_none
+        # Of such a package `torch` may be a module of its own.
+        found -= {folder.name for folder, inside in self._inside.items() if "torch" in inside}
         more = found
         while more:
             more = {

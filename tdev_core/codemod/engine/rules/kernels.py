@@ -165,12 +165,15 @@ _BRINGS_TORCH = (
 )
 
 
+_NEEDS_A_DEVICE = ("cuda", "device", "torch.distributed.", "torch.load(")
+
+
 def _takes_torch(file: File, *, named: bool = False) -> bool:
     """Tell whether a file takes something that needs a device from a torch of which it is not known where it comes from.
 
     ``named``: from what another module than torch gives it by name.
     """
-    if file.pieces or not ("cuda" in file.tree.source or "device" in file.tree.source):
+    if file.pieces or not any(sign in file.tree.source for sign in _NEEDS_A_DEVICE):
         return False
     for node in file.tree.of(cst.Attribute):
         if isinstance(node.value, cst.Name) and node.value.value == "torch":
