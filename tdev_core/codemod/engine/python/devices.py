@@ -151,9 +151,6 @@ class Devices(Tensors):
                 return apart and self.holds(value, DEVICE, deep)
             case ast.Call(func=ast.Name(id="str"), args=[value]):
                 return self.holds(value, DEVICE, deep)
-            case ast.Call(func=ast.Attribute(attr="get_device", value=owner), args=[]):
-                # The number of a tensor's own, which stands for the accelerator in use.
-                return self.holds(owner, TENSOR, deep)
             case ast.Call():
                 if self._name(node.func) in _MAKERS:
                     return True
