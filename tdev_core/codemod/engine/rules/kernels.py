@@ -297,7 +297,10 @@ def _has_cuda_sources(file: File, call: cst.Call) -> bool:
     text = file.tree.text(call)
     if "cuda_sources" in text or "with_cuda=True" in text:
         return True
-    return any(source.endswith((".cu", ".cuh")) for source in _sources(file, call))
+    sources = _sources(file, call)
+    # Of a text that names those of the CPU, too, it is not known which it takes.
+    known = bool(_SOURCE.search(text)) or not any("cpu" in source for source in sources)
+    return known and any(source.endswith((".cu", ".cuh")) for source in sources)
 
 
 def is_handle(node: cst.Attribute) -> bool:

@@ -78,6 +78,8 @@ def only_chooses_a_word(file: File, asked: cst.CSTNode) -> bool:
         if _is_beside_an_accelerator(file, choice):
             return True
         arms = [file.tree.text(choice.body), file.tree.text(choice.orelse)]
+        if _is_kept_for_lightning(file, choice) and all(map(_WORD.fullmatch, arms)):
+            return True
         if not (all(map(_LITERAL.fullmatch, arms)) and any(map(_GPU.fullmatch, arms))):
             return False
         holder = file.tree.parents[choice]
@@ -97,7 +99,8 @@ def only_chooses_a_word(file: File, asked: cst.CSTNode) -> bool:
     if _GIVES_AN_ACCELERATOR.search("\n".join(lines)) and all(
         _GIVES_A_SETTING.fullmatch(line.strip()) for line in lines
     ):
-        return True
+        bare = lines[0].lstrip().startswith(("accelerator", "devices"))
+        return not bare or file.in_code(_TOLD_LIGHTNING, "accelerator") is not None
     sets = [_SETS.fullmatch(line.strip()) for line in lines]
     if not all(sets):
         return False
@@ -114,10 +117,24 @@ def only_chooses_a_word(file: File, asked: cst.CSTNode) -> bool:
 
 
 # Lightning's own word, which is `"cuda"` there: `cfg.accelerator = "cuda"`.
-_GIVES_AN_ACCELERATOR = re.compile(r"(?m)^\s*(?:\w+\.)+accelerator[ \t]*=[ \t]*[\"']\w+[\"']")
+_GIVES_AN_ACCELERATOR = re.compile(r"(?m)^\s*(?:\w+\.)*accelerator[ \t]*=[ \t]*[\"']\w+[\"']")
 _GIVES_A_SETTING = re.compile(
-    r"(?:(?:\w+\.)+accelerator[ \t]*=[ \t]*[\"']\w+[\"']|(?:\w+\.)+(?!\w*device\b)\w+[ \t]*=[ \t]*(?:None|-?\d+))"
+    r"(?:(?:\w+\.)*accelerator[ \t]*=[ \t]*[\"']\w+[\"']|(?:\w+\.)*(?!\w*device\b)\w+[ \t]*=[ \t]*(?:None|-?\d+))"
 )
+_WORD = re.compile(r"None|[\"']\w+[\"']")
+_TOLD_LIGHTNING = re.compile(
+    r"\b(?:Trainer|Fabric)\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\baccelerator\s*=\s*accelerator\b"
+)
+
+
+def _is_kept_for_lightning(file: File, choice: cst.IfExp) -> bool:
+    """Tell whether a choice is kept as ``accelerator``, which Lightning's trainer is told by that name."""
+    kept = file.tree.parents[choice]
+    if not isinstance(kept, cst.Assign) or file.tree.text(kept.targets[0].target) != "accelerator":
+        return False
+    return file.in_code(_TOLD_LIGHTNING, "accelerator") is not None
+
+
 _BESIDE_IT = frozenset({"accelerator", "devices", "gpus", "num_nodes", "precision", "strategy"})
 
 
