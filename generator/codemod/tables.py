@@ -26,6 +26,7 @@ EXTRA_MODULES = (
     "torch.export.passes",
     "torch.nn.attention.flex_attention",
     "torch.nn.attention.varlen",
+    "torch.nn.parallel._functions",
     "torch.utils.cpp_extension",
     "torch.utils.model_zoo",
     "torch.utils.viz._cycles",
@@ -81,6 +82,10 @@ ROUTED = (
     "torch.nn.parallel.comm.reduce_add",
     "torch.nn.parallel.comm.reduce_add_coalesced",
     "torch.nn.parallel.comm.scatter",
+    *(
+        f"torch.nn.parallel._functions.{name}"  # private; what wrappers for several devices copy with
+        for name in ("Broadcast", "Gather", "ReduceAddCoalesced", "Scatter")
+    ),
     "torch.nn.parallel.scatter_gather.gather",
     "torch.nn.parallel.scatter_gather.scatter",
     "torch.nn.parallel.data_parallel",  # nn.functional.html: on GPUs, as are its parts

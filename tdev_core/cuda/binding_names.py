@@ -43,6 +43,12 @@ NAMES = {
     "torch._C._nn": {
         "_parse_to": "tdev_core.cuda.bindings:parse_to",
     },
+    "torch.nn.parallel._functions": {
+        "Broadcast": "tdev_core.cuda.comm_functions:Broadcast",
+        "Gather": "tdev_core.cuda.comm_functions:Gather",
+        "ReduceAddCoalesced": "tdev_core.cuda.comm_functions:ReduceAddCoalesced",
+        "Scatter": "tdev_core.cuda.comm_functions:Scatter",
+    },
     "torch.utils.viz._cycles": {
         "observe_tensor_cycles": "tdev_core.cuda.memory.cycles:observe",
         "warn_tensor_cycles": "tdev_core.cuda.memory.cycles:warn",

@@ -151,3 +151,39 @@ def test_nccl_checks_its_arguments():
     assert nccl.is_available([torch.ones(2)]) is True
     assert nccl.is_available([torch.ones(2).to_sparse()]) is False
     assert nccl.is_available([torch.ones(3, 2).t()]) is False
+
+
+def test_the_functions_that_wrappers_take_from_torchs_private_module() -> None:
+    from tdev.nn.parallel._functions import Broadcast, Gather, ReduceAddCoalesced, Scatter
+
+    x = torch.arange(6.0).view(3, 2).requires_grad_()
+    fixed = torch.ones(2)
+    first, kept, second, _ = Broadcast.apply([0, "cuda:1"], x, fixed)
+    assert torch.equal(second, x) and second.data_ptr() != x.data_ptr()
+    assert second.requires_grad and not kept.requires_grad
+    (first.sum() + 2 * second.sum()).backward()
+    assert x.grad is not None and x.grad.unique().tolist() == [3.0]
+
+    pieces = Scatter.apply([0, 1], [1, 2], 0, x)
+    assert [len(piece) for piece in pieces] == [1, 2]
+    assert torch.equal(Gather.apply("cpu", 0, *pieces), x)
+
+    def there_and_back(value: torch.Tensor) -> torch.Tensor:
+        doubled = ReduceAddCoalesced.apply(0, 1, *Broadcast.apply([0, 1], value))[0]
+        return Gather.apply(0, 1, *Scatter.apply([0, 1], None, 1, doubled * doubled))
+
+    wanted = x.detach().double().requires_grad_()
+    assert torch.equal(there_and_back(wanted), 4 * wanted * wanted)
+    assert torch.autograd.gradcheck(there_and_back, wanted)
+    assert torch.autograd.gradgradcheck(there_and_back, wanted)
+
+
+def test_gathered_scalars_become_a_vector() -> None:
+    from tdev.nn.parallel._functions import Gather
+
+    one, two = (torch.tensor(value, requires_grad=True) for value in (1.0, 2.0))
+    with pytest.warns(UserWarning, match="only scalars"):
+        vector = Gather.apply(0, 0, one, two)
+    assert vector.tolist() == [1.0, 2.0]
+    (vector * torch.tensor([3.0, 4.0])).sum().backward()
+    assert (one.grad, two.grad) == (torch.tensor(3.0), torch.tensor(4.0))

@@ -113,3 +113,24 @@ def test_copies_between_devices() -> None:
     assert x.grad is not None and x.grad.device == ZERO and x.grad[1].tolist() == [0.0] * 4
     with pytest.raises(RuntimeError, match="two devices, sim:0 and sim:1"):
         torch.add(x, x.to("cuda:1"))
+
+
+def test_the_private_functions_copy_between_devices() -> None:
+    from tdev.nn.parallel._functions import Broadcast, Gather, Scatter
+
+    x = torch.ones(2, 2, device=ONE, requires_grad=True)
+    copies = Broadcast.apply([0, 1], x)
+    assert [copy.device for copy in copies] == [ZERO, ONE]
+    whole = Gather.apply("cuda:0", 0, *copies)
+    assert whole.device == ZERO
+    whole.sum().backward()
+    assert x.grad is not None and x.grad.device == ONE and x.grad.tolist() == [[2, 2], [2, 2]]
+    host = torch.ones(4, requires_grad=True)
+    pieces = Scatter.apply([0, 1], None, 0, host)
+    assert [piece.device for piece in pieces] == [ZERO, ONE]
+    (pieces[0].sum() + pieces[1].sum().to(ZERO)).backward()
+    assert host.grad is not None and host.grad.device.type == "cpu"
+    with pytest.raises(AssertionError, match="not implemented for CPU tensors"):
+        Broadcast.apply([0, 1], host)
+    with pytest.raises(AssertionError, match="not implemented for CPU tensors"):
+        Gather.apply(0, 0, host, host)
