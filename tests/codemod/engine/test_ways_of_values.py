@@ -295,3 +295,39 @@ def test_what_has_no_end_or_many_ways_is_given_up(body: str) -> None:
     start = time.process_time()
     changed({"made.py": text}, "made.py")
     assert time.process_time() - start < 5
+
+
+GLOBAL = (
+    "import torch\n\n_DEVICE = None\n\n\ndef choose(gpu, word):\n    global _DEVICE\n    _DEVICE = {set_to}\n\n\n"
+    "def reset():\n    global _DEVICE\n    _DEVICE = {again}\n\n\ndef chosen():\n    return _DEVICE\n\n\n"
+    "def scratch(n):\n    return torch.zeros(n, device=_DEVICE)\n"
+)
+ASKS = (
+    "import torch\nfrom .choice import chosen\n\n\ndef f():\n    return torch.ones(2, device=chosen())\n"
+)
+MADE_OF_A_WORD = 'torch.device(f"cuda:{gpu}")'
+
+
+@pytest.mark.parametrize(
+    ("set_to", "again", "real"),
+    [
+        (MADE_OF_A_WORD, "None", True),
+        (MADE_OF_A_WORD, 'torch.device("cpu")', True),
+        (MADE_OF_A_WORD, '"cuda"', False),
+        ("word", "None", False),
+    ],
+)
+def test_a_modules_variable_that_functions_set(set_to: str, again: str, real: bool) -> None:
+    files = {"choice.py": GLOBAL.format(set_to=set_to, again=again), "asks.py": ASKS}
+    assert changed(files, "asks.py") is not real
+    survey = Survey(staying=False)
+    code = rewrite(files["choice.py"], Names.load(), Options(tree=survey.tree()), filename="").code
+    assert ("tdev.zeros" in code) is not real
+
+
+def test_a_function_sees_what_others_set_of_its_module_beside_what_it_sets_itself() -> None:
+    text = (
+        'import torch\n\nDEVICE = "cuda"\n\n\ndef f(x: torch.Tensor):\n    global DEVICE\n'
+        "    if DEVICE is None:\n        DEVICE = x.device\n    return torch.zeros(3, device=DEVICE)\n"
+    )
+    assert changed({"made.py": text}, "made.py")

@@ -1070,7 +1070,7 @@ class _Tree:
         modules = [t for t in texts if t is not None and t.devices.is_bound_at_the_margin(attr)]
         self._leans_on.clear()
         if not modules or not all(
-            each.devices.is_real_at_the_margin(attr) and "globals()" not in each.source
+            each.devices.is_set_to(attr, DEVICE) and "globals()" not in each.source
             for each in modules
         ):
             return False

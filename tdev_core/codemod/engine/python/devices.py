@@ -15,7 +15,6 @@ from tdev_core.codemod.engine.asked import DEVICE, EACH, OBJECT, TENSOR, Asked, 
 from tdev_core.codemod.engine.python.statements import (
     always_gives,
     asks_for_type,
-    declared_elsewhere,
     fixtures_call,
     is_self,
     last_name,
@@ -324,11 +323,6 @@ class Devices(Tensors):
 
     # -- names ----------------------------------------------------------------------------------
 
-    def _bound(self, node: ast.Name, want: Want, deep: int) -> bool:
-        if want.kind == "device" and node.id in declared_elsewhere(self._source):
-            return False
-        return super()._bound(node, want, deep)
-
     def _binding(self, part: ast.AST, name: str, want: Want, deep: int) -> list[bool]:
         if want == DEVICE and isinstance(part, ast.Assign):
             if DEVICE_AND_DTYPE.match(self._tree.source(part)):
@@ -338,13 +332,6 @@ class Devices(Tensors):
     def is_bound_at_the_margin(self, name: str) -> bool:
         """Tell whether the module has a variable of this name."""
         return bool(self._bound_in(self._tree.module).get(name))
-
-    def is_real_at_the_margin(self, name: str) -> bool:
-        """Tell whether a module's variable holds a real device, whatever sets it there."""
-        bindings = self._bound_in(self._tree.module).get(name, [])
-        return bool(bindings) and all(
-            all(self._binding(part, name, DEVICE, DEEP)) for part in bindings
-        )
 
     def _of_module(self, name: str, want: Want) -> bool | None:
         """Answer for a variable that is one of the tree's constants: of this file, of which not all need be here, or another."""

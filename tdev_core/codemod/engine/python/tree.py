@@ -27,6 +27,10 @@ class PythonTree:
         self.module = module or parse(text.source)
         self._parents: dict[ast.AST, ast.AST] = {}
 
+    def is_of(self, text: str) -> bool:
+        """Tell whether this is the tree of a whole text, and not of a part of it."""
+        return len(self._text.source) == len(text)
+
     def at(self, span: Span) -> ast.AST | None:
         """Return the expression that has this span in the text, if there is one; the innermost of several.
 

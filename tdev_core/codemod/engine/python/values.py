@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from tdev_core.codemod.engine.asked import EACH, VALUE, Asked, Step, Want
 from tdev_core.codemod.engine.python.known import Known
+from tdev_core.codemod.engine.python.lines import Lines
 from tdev_core.codemod.engine.python.statements import (
     BINDERS,
     COMPREHENSIONS,
@@ -537,6 +538,9 @@ class Values:
         home = self._home(node) or self._tree.module
         if isinstance(home, ast.Module) and (known := self._of_module(name, want)) is not None:
             return known
+        if name in declared_elsewhere(self._source):
+            if isinstance(home, ast.Module) or name not in parameters(home):
+                return self._is_module_wide(home, name, want, deep)
         reaching = list(self._reaching(node, home, name))
         answers = [a for part in reaching for a in self._binding(part, name, want, deep)]
         if want.path and reaching:
@@ -548,12 +552,40 @@ class Values:
             if name in parameters(home):
                 answers.append(self._parameter(home, name, want))
             elif not answers:
-                if name in declared_elsewhere(self._source):
-                    return False
                 return self._bound_around(home, name, want, deep)
-        elif isinstance(home, ast.Module) and name in declared_elsewhere(self._source):
-            return False
         return bool(answers) and all(answers)
+
+    def _is_module_wide(self, home: ast.AST, name: str, want: Want, deep: int) -> bool:
+        """Answer for a name that some function declares as one around it: of the module's, for all who set it there."""
+        around = [home, *(p for p in self._tree.ancestors(home) if isinstance(p, FUNCTIONS))]
+        if any(
+            name in self._bound_in(each) and not _declares(each, name)
+            for each in around
+            if isinstance(each, FUNCTIONS)
+        ):
+            return False  # a local of one of them, which another sets
+        return self._whole is not None and self._whole.is_set_to(name, want, deep)
+
+    def is_set_to(self, name: str, want: Want, deep: int = DEEP) -> bool:
+        """Tell whether whoever sets a variable of the module sets it to what is wanted, functions with ``global`` too."""
+        parts = list(self._bound_in(self._tree.module).get(name, ()))
+        if name in declared_elsewhere(self._source):
+            for each in self._tree.statements:
+                if isinstance(each, FUNCTIONS) and _declares(each, name):
+                    parts += self._bound_in(each).get(name, ())
+        answers = [a for part in parts for a in self._binding(part, name, want, deep)]
+        return bool(answers) and all(answers)
+
+    @cached_property
+    def _whole(self) -> Values | None:
+        """The same for the whole file, where this is a part of it; None where Python's parser does not take that."""
+        if self._tree.is_of(self._source):
+            return self
+        try:
+            tree = PythonTree(Lines(self._source))
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return None
+        return type(self)(tree, self._source, self._known)
 
     def _reaching(self, node: ast.AST, home: ast.AST, name: str) -> Iterator[ast.AST]:
         """Yield what may have bound a name that is read at ``node``, in the function around it."""
@@ -866,6 +898,11 @@ _LEAVE_THE_RESULT = frozenset(
     "staticmethod classmethod property cached_property abstractmethod override overload final cache lru_cache "
     "no_grad inference_mode enable_grad typechecked beartype jaxtyped compile disable ignore unused export".split()
 )
+
+
+def _declares(function: ast.AST, name: str) -> bool:
+    """Tell whether a function says that a name is one of the module's."""
+    return any(isinstance(each, ast.Global) and name in each.names for each in within(function))
 
 
 def _decorator(node: ast.expr) -> str:
