@@ -13,8 +13,10 @@ from functools import cached_property
 
 from tdev_core.codemod.engine.asked import DEVICE, EACH, OBJECT, TENSOR, Asked, Want
 from tdev_core.codemod.engine.python.statements import (
+    BINDERS,
     always_gives,
     asks_for_type,
+    bound_by,
     fixtures_call,
     is_self,
     last_name,
@@ -162,26 +164,48 @@ class Devices(Tensors):
                 return False
 
     def is_placed(self, node: ast.expr) -> bool:
-        """Tell whether a real device takes the place of ``None`` before an expression: ``if device is None: device = x.device``."""
-        if not isinstance(node, ast.Name) or not self.is_own_device(node):
-            return False
-        for statement in self._statements_before(node):
-            match statement:
-                case ast.If(
-                    test=ast.Compare(
-                        left=ast.Name(id=asked),
-                        ops=[ast.Is()],
-                        comparators=[ast.Constant(value=None)],
-                    ),
-                    orelse=[],
-                ) if asked == node.id and statement.body:
-                    last = statement.body[-1]
-                    if isinstance(last, ast.Assign) and always_gives(last, asked):
-                        return not isinstance(last.value, ast.Constant)
-                case _:
-                    pass
-            if stores(statement, node.id):
+        """Tell whether an expression is a real device where it could have been ``None`` before: ``if device is None: device = x.device``."""
+        return self.is_own_device(node) and self._is_there(node)
+
+    def _is_there(self, node: ast.expr) -> bool:
+        """Tell whether what is a device, or ``None``, is not ``None``."""
+        match node:
+            case ast.Name(id=name):
+                return self._takes_nothings_place(node, name)
+            case ast.Attribute(value=owner, attr=attr) if is_self(owner):
+                around = self._class_around(node)
+                kept = self._kept_in(around).get(attr) if around is not None else None
+                if kept is None or kept.said or kept.methods or not kept.given:
+                    return False
+                return all(not steps and self._is_there(value) for value, steps in kept.given)
+            case ast.Call(func=func):
+                return self._name(func).endswith((".device", ".get_default_device"))
+            case ast.IfExp(test=ast.Compare(left=left, ops=[ast.IsNot()]), body=body, orelse=other):
+                return self._is_there(other) and (
+                    ast.unparse(left) == ast.unparse(body) or self._is_there(body)
+                )
+            case ast.IfExp(body=body, orelse=other):
+                return self._is_there(body) and self._is_there(other)
+            case ast.BoolOp(op=ast.Or(), values=values):
+                return self._is_there(values[-1])
+            case _:
                 return False
+
+    def _takes_nothings_place(self, node: ast.Name, name: str) -> bool:
+        for statement in self._statements_before(node):
+            if isinstance(statement, ast.If) and not statement.orelse:
+                if ast.unparse(statement.test) == f"{name} is None" and any(
+                    always_gives(each, name) for each in statement.body
+                ):
+                    parts = (part for part in ast.walk(statement) if type(part) in BINDERS)
+                    bound = [part for part in parts if name in bound_by(part)]
+                    values = (getattr(part, "value", None) for part in bound)
+                    return not any(isinstance(v, ast.Constant) and v.value is None for v in values)
+            if stores(statement, name):
+                return isinstance(statement, ast.Assign) and (
+                    [name] == [ast.unparse(target) for target in statement.targets]
+                    and self._is_there(statement.value)
+                )
         return False
 
     def _has_devices(self, node: ast.expr, want: Want) -> bool:
