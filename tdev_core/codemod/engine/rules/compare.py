@@ -18,6 +18,7 @@ from tdev_core.codemod.engine.rules.operands import (
     without_index,
 )
 from tdev_core.codemod.engine.rules.speaks_of_others import asks_about_others
+from tdev_core.codemod.engine.rules.tensors import is_own_device
 from tdev_core.codemod.engine.rules.torchscript import left_to_script
 from tdev_core.codemod.engine.rules.type_questions import (
     Asked,
@@ -57,7 +58,9 @@ COMPARISON = rule(
     (`== "cpu"`, `== "cuda"`, else `raise`). So does a device that is made of such a word to be asked
     (`resolved.type == "cuda" and not torch.cuda.is_available()`): the function asks tdev, and what it returns is made
     a real device, `return tdev.device(resolved)`. Where it does more with it, all of that stays.
-    Comparisons with an index (`device == "cuda:0"`), other uses of `"cuda"` in a `match`, names of tensor types
+    What a test asserts of a real device is what that is called here: `assert str(x.device) == "cuda:0"` expects
+    `str(tdev.device("cuda:0"))`, and `self.assertEqual(x.device.type, "cuda")` `tdev.device("cuda").type`.
+    Other comparisons with an index (`device == "cuda:0"`), other uses of `"cuda"` in a `match`, names of tensor types
     (`x.type() == "torch.cuda.FloatTensor"`), lists of other accelerators and tests in a chain
     that has arms for other accelerators are reported and left; so are tables by device type,
     and what is answered to `pin_memory`, since torch's loaders pin for CUDA alone
@@ -90,6 +93,7 @@ def comparisons(file: File) -> None:
             file.find(COMPARISON, node, 'a chained comparison with "cuda"')
     for node in file.tree.of(cst.Call):
         _startswith(file, node)
+        _asserted_equal(file, node)
     for literal in file.tree.of(cst.SimpleString):
         _tensor_type(file, literal)
     for node in file.tree.of(cst.MatchValue):
@@ -129,6 +133,8 @@ def _comparison(file: File, node: cst.Comparison) -> None:
         for one, other in ((left, right), (right, left)):
             if not is_cudas_name(file, other):
                 continue
+            if _is_asserted(file, node) and _expects(file, one, other):
+                return
             if asks_for_device(file, one):
                 file.find(COMPARISON, node, f"compares a device with {string_value(other)!r}")
             if file.options.style == "accelerator":
@@ -142,6 +148,51 @@ def _comparison(file: File, node: cst.Comparison) -> None:
                 file.find(COMPARISON, node, f'"cuda" is looked for in {text}; is it a device?')
         elif isinstance(right, (cst.Tuple, cst.List, cst.Set)):
             _among(file, node, left, right, isinstance(operator, cst.NotIn))
+
+
+def _is_asserted(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a comparison is all that an ``assert`` says, or one of several that have to hold."""
+    for parent in file.tree.ancestors(node):
+        if not isinstance(parent, cst.BooleanOperation) or isinstance(parent.operator, cst.Or):
+            return isinstance(parent, cst.Assert)
+    return False
+
+
+def _asserted_equal(file: File, node: cst.Call) -> None:
+    """``self.assertEqual(str(x.device), "cuda:0")``."""
+    func = node.func
+    if not isinstance(func, cst.Attribute) or func.attr.value not in (
+        "assertEqual",
+        "assertEquals",
+    ):
+        return
+    given = [each.value for each in node.args if each.keyword is None and not each.star]
+    if len(given) >= 2 and not file.kept(node):
+        for one, other in ((given[0], given[1]), (given[1], given[0])):
+            if CUDA_STRING.match(string_value(other) or "") and _expects(file, one, other):
+                return
+
+
+def _expects(file: File, one: cst.BaseExpression, other: cst.BaseExpression) -> bool:
+    """Have a test expect of a real device what it is called here: ``str(x.device)`` or ``x.device.type``; tell whether it is one."""
+    if (
+        file.options.style == "accelerator"
+        or file.stays(other)
+        or not isinstance(other, cst.SimpleString)
+    ):
+        return False
+    made = f"{file.here(other)}.device({other.value})"
+    match one:
+        case cst.Attribute(value=device, attr=cst.Name(value="type")) if asks_for_device(file, one):
+            expected = f"{made}.type"
+        case cst.Call(func=cst.Name(value="str"), args=[cst.Arg(value=device)]):
+            expected = f"str({made})"
+        case _:
+            return False
+    if is_own_device(file, device):
+        file.replace_node(COMPARISON, other, expected)
+        return True
+    return False
 
 
 def _answer(file: File, asked: Asked, judged: Judged) -> None:
