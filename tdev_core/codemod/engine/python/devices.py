@@ -133,6 +133,8 @@ class Devices(Tensors):
                 return value in _PLAIN
             case ast.Attribute(attr="type" | "index", value=value):
                 return self.holds(value, DEVICE, deep)
+            case ast.Attribute(attr="device_type", value=value) if self._is_mesh(value):
+                return True
             case ast.Attribute(value=value, attr=attr) if DEVICE_NAME.search(attr):
                 return not is_self(value) and (
                     attr == "_execution_device" or self._has_real_device(value, attr, deep)
@@ -272,6 +274,24 @@ class Devices(Tensors):
                 )
             case _:
                 return False
+
+    def _is_mesh(self, node: ast.expr) -> bool:
+        """Tell whether something is a mesh of ranks, which knows the type of the device that it was made for."""
+        if self._class_of(node) == "DeviceMesh":
+            return True
+        match node:
+            case ast.Name(id=name):
+                made = [p.value for p in self._bindings(node, name) if isinstance(p, ast.Assign)]
+            case ast.Attribute(attr=attr, value=owner) if is_self(owner):
+                around = self._class_around(node)
+                kept = self._kept_in(around).get(attr) if around is not None else None
+                made = [value for value, _ in kept.given] if kept is not None else []
+            case _:
+                made = []
+        return bool(made) and all(
+            isinstance(each, ast.Call) and last_name(each.func) == "init_device_mesh"
+            for each in made
+        )
 
     def _is_pretrained(self, text: str) -> bool:
         """Tell whether all that the file makes an object of are other libraries' models: ``self.llm = AutoModel.from_pretrained(…)``."""

@@ -66,7 +66,7 @@ def device_argument(file: File, call: Call, name: str) -> Answer:
     Page-locked memory counts as CUDA: stock torch makes none without it.
     """
     pinned = call.argument("pin_memory", None)
-    if pinned is not None and not (isinstance(pinned, cst.Name) and pinned.value == "False"):
+    if pinned is not None and not _pins_for_cuda_alone(file, pinned):
         return "may be cuda"
     if name == "torch.set_autocast_enabled" and len(call.args) == 1 and not call.args[0].star:
         return "absent"  # the older form: whether, and always CUDA's
@@ -103,6 +103,17 @@ def device_argument(file: File, call: Call, name: str) -> Answer:
             return "may be cuda"  # a base class keeps them, in another file
     shown = found and all(_is_all_there(file, each) for each in call.double_starred)
     return "not cuda" if shown else "absent"
+
+
+# Questions that stay CUDA's where they decide about page-locked memory.
+_ASKS_CUDA = re.compile(
+    r"False|[\w.\[\]]+\.is_cuda|[\w.]*cuda\.is_available\(\)|.*==\s*[\"']cuda[\"']"
+)
+
+
+def _pins_for_cuda_alone(file: File, pinned: cst.BaseExpression) -> bool:
+    """Tell whether memory is never pinned, or only where a question says CUDA: ``pin_memory=x.is_cuda``."""
+    return _ASKS_CUDA.fullmatch(file.tree.text(pinned)) is not None
 
 
 # What torch's own modules call the device and the dtype that they are made with.
