@@ -377,7 +377,9 @@ def beside_one_that_stays(file: File, node: cst.CSTNode) -> bool:
     for parent in file.tree.ancestors(node):
         if isinstance(parent, cst.BooleanOperation):
             whole = parent
-        elif not isinstance(parent, (cst.UnaryOperation, cst.Call)):
+        elif not isinstance(
+            parent, (cst.UnaryOperation, cst.Call, cst.Comparison, cst.ComparisonTarget)
+        ):
             break
     return whole is not None and any(_stays(file, each) for each in _asked_in(file, whole))
 
