@@ -12,14 +12,18 @@ from tdev_core.codemod.engine import Names, Options, Survey, rewrite
 MAKES = "    return torch.zeros(3, device={})\n"
 
 
-def changed(files: dict[str, str], name: str) -> bool:
-    """Tell whether a file of a tree gets tdev's functions."""
+def rewritten(files: dict[str, str], name: str) -> str:
+    """Return what a file of a tree becomes."""
     seen = Survey(staying=False)
     for path, text in files.items():
         seen.see(PurePath("/src/pkg", path), text.encode(), "pkg")
     options = Options(tree=seen.tree())
-    code = rewrite(files[name], Names.load(), options, filename=f"/src/pkg/{name}").code
-    return "tdev." in code
+    return rewrite(files[name], Names.load(), options, filename=f"/src/pkg/{name}").code
+
+
+def changed(files: dict[str, str], name: str) -> bool:
+    """Tell whether a file of a tree gets tdev's functions."""
+    return "tdev." in rewritten(files, name)
 
 
 def function(body: str, made_of: str = "device", parameters: str = "found, more") -> str:
@@ -302,9 +306,7 @@ GLOBAL = (
     "def reset():\n    global _DEVICE\n    _DEVICE = {again}\n\n\ndef chosen():\n    return _DEVICE\n\n\n"
     "def scratch(n):\n    return torch.zeros(n, device=_DEVICE)\n"
 )
-ASKS = (
-    "import torch\nfrom .choice import chosen\n\n\ndef f():\n    return torch.ones(2, device=chosen())\n"
-)
+ASKS = "import torch\nfrom .choice import chosen\n\n\ndef f():\n    return torch.ones(2, device=chosen())\n"
 MADE_OF_A_WORD = 'torch.device(f"cuda:{gpu}")'
 
 
@@ -331,3 +333,26 @@ def test_a_function_sees_what_others_set_of_its_module_beside_what_it_sets_itsel
         "    if DEVICE is None:\n        DEVICE = x.device\n    return torch.zeros(3, device=DEVICE)\n"
     )
     assert changed({"made.py": text}, "made.py")
+
+
+@pytest.mark.parametrize(
+    ("body", "real"),
+    [
+        ("if not isinstance(device, torch.device):\n    device = torch.device(device)", True),
+        (
+            "if isinstance(device, torch.device):\n    more = 1\nelse:\n    device = found.device",
+            True,
+        ),
+        ("device = device if isinstance(device, torch.device) else torch.device(device)", True),
+        ("if not isinstance(device, torch.device):\n    raise TypeError(device)", True),
+        ("assert isinstance(device, torch.device)", True),
+        ("if not isinstance(device, torch.device):\n    device = more", False),
+        ("if not isinstance(device, torch.device):\n    more = torch.device(device)", False),
+        ("if not isinstance(device, (torch.device, str)):\n    raise TypeError(device)", False),
+        ("if isinstance(device, torch.device):\n    device = more\nelse:\n    return None", False),
+        ("assert isinstance(device, torch.device)\ndevice = more", False),
+    ],
+)
+def test_what_was_asked_whether_it_is_a_device(body: str, real: bool) -> None:
+    made = function(body, parameters="found: torch.Tensor, more, device='cpu'")
+    assert ("tdev.zeros" not in rewritten({"made.py": made}, "made.py")) is real

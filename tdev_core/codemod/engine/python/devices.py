@@ -14,6 +14,7 @@ from functools import cached_property
 from tdev_core.codemod.engine.asked import DEVICE, EACH, OBJECT, TENSOR, Asked, Want
 from tdev_core.codemod.engine.python.statements import (
     BINDERS,
+    FUNCTIONS,
     always_gives,
     asks_for_type,
     bound_by,
@@ -401,26 +402,79 @@ class Devices(Tensors):
         )
 
     def _was_a_word(self, node: ast.Name, name: str) -> bool:
-        """Tell whether a device was made of what a variable held, where that was a string: ``if isinstance(device, str):``."""
-        if f"isinstance({name}," not in self._source or self._is_bound_around(node, name):
+        """Tell whether a device was made of what a variable held, where that was a string, or was no device yet.
+
+        ``if isinstance(device, str):``, ``if not isinstance(device, torch.device):``, and what an arm of the latter knows.
+        """
+        if f"isinstance({name}," not in self._source:
+            return False
+        if self._is_in_devices_arm(node, name):
+            return True
+        if self._is_bound_around(node, name):
             return False
         for statement in self._statements_before(node):
             match statement:
+                case ast.Assert(test=test) if self._is_devices(test, name) is True:
+                    return True
+                case ast.If(test=test, body=body, orelse=rest) if (
+                    is_device := self._is_devices(test, name)
+                ) is not None:
+                    other = rest if is_device else body
+                    if any(stores(each, name) for each in (body if is_device else rest)):
+                        return False
+                    leaves = bool(other) and isinstance(other[-1], (ast.Raise, ast.Return))
+                    return leaves or self._makes_device(other, name)
                 case ast.If(
                     test=ast.Call(func=ast.Name(id="isinstance"), args=[asked, kind]), orelse=[]
                 ):
                     if ast.unparse(asked) == name and ast.unparse(kind) == "str":
-                        given = [
-                            answer
-                            for part in statement.body
-                            if always_gives(part, name)
-                            for answer in self._binding(part, name, DEVICE, DEEP)
-                        ]
-                        return bool(given) and all(given)
+                        return self._makes_device(statement.body, name)
                 case _:
                     pass
             if stores(statement, name):
                 return False
+        return False
+
+    def _makes_device(self, body: list[ast.stmt], name: str) -> bool:
+        """Tell whether each statement of a block that certainly gives a variable its value gives it a real device."""
+        given = [
+            answer
+            for part in body
+            if always_gives(part, name)
+            for answer in self._binding(part, name, DEVICE, DEEP)
+        ]
+        return bool(given) and all(given)
+
+    def _is_devices(self, test: ast.expr, name: str) -> bool | None:
+        """Tell whether a test that holds says of a variable that it is a ``torch.device``, or that it is none; else None."""
+        match test:
+            case ast.UnaryOp(op=ast.Not(), operand=inner):
+                found = self._is_devices(inner, name)
+                return None if found is None else not found
+            case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=asked), kind]):
+                kinds = kind.elts if isinstance(kind, ast.Tuple) else [kind]
+                real = all(self._is_class(self._name(each), DEVICE) for each in kinds)
+                return True if asked == name and real else None
+            case _:
+                return None
+
+    def _is_in_devices_arm(self, node: ast.Name, name: str) -> bool:
+        """Tell whether a variable is read in the arm of what is a device: ``d if isinstance(d, torch.device) else …``."""
+        below: ast.AST = node
+        for parent in self._tree.ancestors(node):
+            if isinstance(parent, FUNCTIONS):
+                return False
+            if isinstance(parent, ast.IfExp) and below is not parent.test:
+                if self._is_devices(parent.test, name) is (below is parent.body):
+                    return True
+            elif isinstance(parent, ast.If) and below is not parent.test:
+                said = self._is_devices(parent.test, name)
+                arm = parent.body if below in parent.body else parent.orelse
+                if said is (arm is parent.body) and isinstance(below, ast.stmt):
+                    # A loop comes by what it binds later, too.
+                    whole = 0 if isinstance(below, (ast.Assign, ast.AnnAssign)) else 1
+                    return not any(stores(each, name) for each in arm[: arm.index(below) + whole])
+            below = parent
         return False
 
     def _was_asked_for_its_type(self, node: ast.Name) -> bool:
