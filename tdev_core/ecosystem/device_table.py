@@ -1,4 +1,4 @@
-"""Read the table of packages that do not know every device, ``devices.toml``: what comes to each, and which it knows.
+"""Read the table of packages and their devices, ``devices.toml``: what comes to each, which it knows, and which functions give one.
 
 The codemod asks here, and none of its rules has a list of its own. Nothing is read before the first question.
 """
@@ -13,9 +13,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-__all__ = ["TAKES", "Holder", "holders", "named", "parsed"]
+__all__ = ["TAKES", "Holder", "give_devices", "holders", "named", "parsed"]
 
-TAKES = ("tensors", "name", "program", "nothing")
+TAKES = ("tensors", "name", "program", "nothing", "any")
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,7 @@ class Holder:
     checked: datetime.date
     called: str
     named: bool = False
+    gives: tuple[str, ...] = ()
 
     @property
     def only_cuda_or_cpu(self) -> bool:
@@ -52,6 +53,12 @@ def named(*takes: str) -> tuple[str, ...]:
     return tuple(known.name for known in holders().values() if known.takes in takes)
 
 
+@lru_cache(maxsize=1)
+def give_devices() -> frozenset[str]:
+    """Return the functions that give a device which is there, by their full names."""
+    return frozenset(name for known in holders().values() for name in known.gives)
+
+
 def parsed(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, Holder]:
     """Return the packages of a table that was read, in its order.
 
@@ -62,7 +69,7 @@ def parsed(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, Holder]:
 
 
 def _holder(name: str, table: Mapping[str, Any]) -> Holder:
-    kinds = {"checked": datetime.date, "named": bool, "devices": list}
+    kinds = {"checked": datetime.date, "named": bool, "devices": list, "gives": list}
     known = {field.name for field in fields(Holder)} - {"name"}
     for key, value in table.items():
         if key not in known:
@@ -76,4 +83,5 @@ def _holder(name: str, table: Mapping[str, Any]) -> Holder:
         raise ValueError(
             f"devices.toml: [{name}] takes = {table['takes']!r}; one of {', '.join(TAKES)} is needed"
         )
-    return Holder(**{"called": name, **table, "name": name, "devices": tuple(table["devices"])})
+    several = {key: tuple(table.get(key, ())) for key in ("devices", "gives")}
+    return Holder(**{"called": name, **table, "name": name, **several})

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tdev_core.ecosystem.device_table import TAKES, holders, named, parsed
+from tdev_core.ecosystem.device_table import TAKES, give_devices, holders, named, parsed
 
 GOOD: dict[str, Any] = {
     "takes": "tensors",
@@ -37,12 +37,21 @@ def test_only_tensors_of_cuda_and_the_cpu_are_torn_between_these() -> None:
     assert parsed({"some": GOOD})["some"].called == "some"
 
 
+def test_what_gives_a_device_is_called_by_its_package() -> None:
+    gives = {each: known.name for known in holders().values() for each in known.gives}
+    assert gives.keys() == give_devices() and "thinc.api.get_torch_default_device" in gives
+    assert all(each.partition(".")[0] == name for each, name in gives.items())
+    # Such a package knows what torch has, and is no reason for anything to stay.
+    assert {known.takes for known in holders().values() if known.gives} == {"any"}
+
+
 @pytest.mark.parametrize(
     ("table", "said"),
     [
         ({**GOOD, "wat": "x"}, "[some] has an unknown key, wat"),
         ({**GOOD, "devices": []}, "[some] devices = [] is not"),
         ({**GOOD, "devices": "cuda"}, "[some] devices = 'cuda' is not"),
+        ({**GOOD, "gives": "some.device"}, "[some] gives = 'some.device' is not"),
         ({**GOOD, "named": "yes"}, "[some] named = 'yes' is not"),
         ({k: v for k, v in GOOD.items() if k != "source"}, "[some] lacks source"),
         ({**GOOD, "takes": "all"}, "[some] takes = 'all'; one of tensors, "),

@@ -41,6 +41,7 @@ from tdev_core.codemod.engine.vocabulary import (
     is_of_settings,
     used_as_tensor,
 )
+from tdev_core.ecosystem.device_table import give_devices
 
 _NAMED_CLASS = re.compile(
     r"(?:Optional\[)?[\"']?(?:\w+\.)*([A-Z]\w+)(?:\[\w+\])?[\"']?\]?(?: \| None)?"
@@ -56,10 +57,8 @@ _MAKERS = frozenset(
         "torch.get_default_device",
         "torch.accelerator.current_accelerator",
         "torch._C._get_accelerator",
-        # Other libraries' answers, which are words of the devices that torch itself has here.
-        "mmengine.device.get_device",
-        "sentence_transformers.util.get_device_name",
-        "torch_einops_utils.device.module_device",
+        # Other libraries' answers, the devices that torch itself has here.
+        *give_devices(),
     }
 )
 

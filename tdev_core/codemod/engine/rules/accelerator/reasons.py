@@ -327,7 +327,9 @@ def _of_cuda_and_cpu() -> frozenset[str]:
     """Return the packages that are nothing, or another, without CUDA."""
     known = packages().values()
     return frozenset(
-        {p.name for p in known if p.needs_cuda or p.guards or p.kernels}.union(holders())
+        {p.name for p in known if p.needs_cuda or p.guards or p.kernels}.union(
+            each.name for each in holders().values() if each.takes != "any"
+        )
     )
 
 
