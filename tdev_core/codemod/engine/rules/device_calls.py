@@ -42,7 +42,7 @@ from tdev_core.codemod.engine.vocabulary import without_prose
 
 def device_call(file: File, found: Reference, call: Call | None) -> None:
     name = found.name
-    always = routed_prefix(name, file.names.routed) == name
+    always = routed_prefix(name, file.names) == name
     if call is None:
         if always or (name == "torch.device" and _handed_on(file, found.node)):
             file.use(REFERENCE, found)

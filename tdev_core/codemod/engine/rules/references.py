@@ -217,7 +217,7 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
         plain_extensions(file) or (not file.options.program and is_built_by_torch(file, found.node))
     ):
         return
-    routed = routed_prefix(name, names.routed)
+    routed = routed_prefix(name, names)
     if file.options.program and name == _IN_BUILD_SCRIPTS:
         routed = name
     if name == "torch.has_cuda":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from tdev_core.codemod.engine.analysis.resolve import Reference
+from tdev_core.codemod.engine.api import Names
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.arguments import Call
 
@@ -79,13 +80,18 @@ def whole_question(file: File, node: cst.CSTNode) -> cst.CSTNode:
     return outer if is_truth or isinstance(with_what, cst.Integer) else node
 
 
-def routed_prefix(name: str, routed: frozenset[str]) -> str | None:
-    """Return the longest prefix of ``name`` that is routed."""
-    while name:
-        if name in routed:
-            return name
-        name = name.rpartition(".")[0]
-    return None
+def routed_prefix(name: str, names: Names) -> str | None:
+    """Return the longest prefix of ``name`` that is routed.
+
+    A module may be called as the function in it, ``torch.nn.parallel.data_parallel``: what else it has is torch's own.
+    """
+    prefix = name
+    while prefix and prefix not in names.routed:
+        prefix = prefix.rpartition(".")[0]
+    if prefix in names.modules and not is_in_cuda(prefix):
+        more = name[len(prefix) + 1 :].partition(".")[0]
+        return prefix if more in ("", prefix.rpartition(".")[2]) else None
+    return prefix or None
 
 
 def call_of(file: File, node: cst.CSTNode) -> Call | None:
