@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import PurePath
 
 import libcst as cst
@@ -20,7 +21,7 @@ IMPORT = rule(
     """
     Explicit style: `import tdev` is added on the line before the import of torch whose
     references changed, in the same block (a function, a `try`, an `if TYPE_CHECKING`), so that
-    tdev is there exactly where torch is; in a run of sorted imports, it and those that become tdev's
+    tdev is there exactly where torch is, or below a `try` that ends by saying that torch is missing; in a run of sorted imports, it and those that become tdev's
     stand where isort or ruff has them. If the word `torch` stands nowhere else in the
     file, in no string either (an `eval`, a doctest) and in no magic or broken cell of a notebook, the
     import itself becomes `import tdev`. In a notebook the import goes beside each cell's own import
@@ -74,6 +75,9 @@ def insert(file: File, line: cst.CSTNode, statement: cst.CSTNode | None, comment
     """``import tdev`` before a statement, on a line of its own where that is possible."""
     start = file.tree.span(line)[0]
     number = file.tree.position(start)[0]
+    if (tried := tried_for_torch(file, number)) is not None:
+        _put_below(file, tried, f"import {import_text(file)}{comment}")
+        return
     line_start = file.tree.line_start(number)
     indent = file.tree.source[line_start:start]
     text = f"import {import_text(file)}"
@@ -86,6 +90,51 @@ def insert(file: File, line: cst.CSTNode, statement: cst.CSTNode | None, comment
         line_start = place(file, line_start, file.tdev)
     if file.changes.get((line_start, line_start)) is None:
         put(file, line_start, indent + text + comment + file.tree.newline, rule_.id)
+
+
+def tried_for_torch(file: File, row: int) -> ast.Try | None:
+    """Return the ``try`` around the import on a row whose handlers say that torch is missing, and go no further.
+
+    They are not to say it of tdev, which therefore comes below; not where the ``try`` needs it itself.
+    """
+    if not file.tree.line_text(row)[:1].isspace() or file.pieces or file.python is None:
+        return None
+    for node in file.python.statements:
+        if not isinstance(node, ast.Try) or node.finalbody or not node.handlers:
+            continue
+        if not any(isinstance(each, ast.Import) and each.lineno == row for each in node.body):
+            continue
+        used = (file.tree.position(file.tree.span(n)[0])[0] for n in _ask_tdev(file))
+        needed = any(node.lineno <= each <= (node.end_lineno or 0) for each in used)
+        return node if not needed and all(map(_tells_of_torch, node.handlers)) else None
+    return None
+
+
+def _ask_tdev(file: File) -> list[cst.CSTNode]:
+    return [*file.edited_roots, *file.predicates]
+
+
+def _tells_of_torch(handler: ast.ExceptHandler) -> bool:
+    """Tell whether a handler ends by saying that torch is missing: ``raise ImportError("torch is not installed")``."""
+    last = handler.body[-1]
+    ends = isinstance(last, ast.Raise) or (
+        isinstance(last, ast.Expr)
+        and isinstance(last.value, ast.Call)
+        and ast.unparse(last.value.func) in ("exit", "sys.exit", "quit")
+    )
+    said = (node.value for node in ast.walk(handler) if isinstance(node, ast.Constant))
+    return ends and any(isinstance(each, str) and "torch" in each.lower() for each in said)
+
+
+def _put_below(file: File, node: ast.Try, text: str) -> None:
+    """Put an import below a statement, as far in as that is, and apart from what is no import."""
+    tree, row = file.tree, node.end_lineno or node.lineno
+    at = tree.line_start(row) + len(tree.line_text(row))
+    following = tree.source[at:].partition("\n")[0].strip()
+    apart = bool(following) and not following.startswith(("import ", "from "))
+    before = "" if tree.source[:at].endswith("\n") else tree.newline
+    lines = f"{before}{' ' * node.col_offset}{text}{tree.newline}{tree.newline * apart}"
+    put(file, at, lines, IMPORT.id)
 
 
 def insert_in_function(file: File, function: cst.FunctionDef) -> None:

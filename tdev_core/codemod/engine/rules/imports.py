@@ -26,6 +26,7 @@ from tdev_core.codemod.engine.rules.import_places import (
     insert,
     insert_at_top,
     insert_in_function,
+    tried_for_torch,
     unique,
 )
 from tdev_core.codemod.engine.rules.moves import COMMENT, MOVES
@@ -158,7 +159,8 @@ def _explicit(file: File) -> None:
         if isinstance(binding.scope.node, cst.FunctionDef) and _comes_too_late(file, binding):
             insert_in_function(file, binding.scope.node)
             continue
-        if _only_tdev(file, binding):
+        row = file.tree.position(file.tree.span(alias)[0])[0]
+        if tried_for_torch(file, row) is None and _only_tdev(file, binding):
             start, _ = file.tree.span(alias.name)
             if dotted(alias.name) == "torch":
                 end = file.tree.span(alias)[1]

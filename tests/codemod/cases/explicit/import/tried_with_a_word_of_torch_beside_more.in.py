@@ -1,0 +1,24 @@
+import sys
+
+try:
+    import torch
+    from torch.nn.functional import softmax
+except ImportError:
+    print("please install torch first")
+    sys.exit(1)
+try:
+    import json
+except ImportError:
+    raise ImportError("json is not installed")
+
+
+def score(ids, device: str = "cpu"):
+    return softmax(torch.tensor(ids, device=device), dim=-1)
+
+
+def later():
+    try:
+        import torch
+    except ImportError:
+        raise RuntimeError("this needs PyTorch")
+    return torch.zeros(1, device="cuda")
