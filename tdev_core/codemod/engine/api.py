@@ -97,6 +97,8 @@ class ProgramTree:
     """Packages of the tree with a module, and not only a test or a script, that calls ``torch.cuda`` or imports tdev."""
     silent_modules: frozenset[str] = frozenset()
     """Classes with a ``forward`` that name no device in their methods, nor do those that they speak of; ``*``: all of the tree."""
+    ask_backends: bool = False
+    """Whether a file asks a process group for its backend."""
     scripted: frozenset[str] = frozenset()
     """Functions that a file takes from another one and calls, in which a decorator compiles something by TorchScript."""
     know_mps: frozenset[str] = frozenset()

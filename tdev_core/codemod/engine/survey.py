@@ -227,6 +227,7 @@ class Survey:
         self._runtimes: set[str] = set()
         self._of_torch_cuda: set[str] = set()
         self._know_mps: set[str] = set()
+        self._ask_backends = False
         self._scripted: set[str] = set()
         self._inner: set[str] = set()
         self._staying: set[bytes] = set()
@@ -259,6 +260,7 @@ class Survey:
                 if source and not source.startswith("torch"):
                     self._gives_torch.add(source.rpartition(".")[2])
                     self._takes_torch.setdefault(own.stem, set()).add(source.rpartition(".")[2])
+        self._ask_backends = self._ask_backends or b"get_backend" in raw
         if not self._looks_for_staying:
             self._scripted |= _scripted_calls(raw)
         (self._has_torch if _binds_torch(raw) else self._has_none).add(own.stem)
@@ -523,6 +525,7 @@ class Survey:
             runtimes=frozenset(self._runtimes),
             of_torch_cuda=frozenset(self._of_torch_cuda),
             know_mps=frozenset(self._know_mps),
+            ask_backends=self._ask_backends,
             scripted=frozenset(self._scripted),
             silent_modules=silent_modules(self._callers.every),
             inner_packages=frozenset(self._inner),

@@ -23,6 +23,7 @@ from tdev_core.codemod.engine.rules.counts import at_least_one
 from tdev_core.codemod.engine.rules.cudas_tests import skips_a_test_of_cudas
 from tdev_core.codemod.engine.rules.demands import DEMAND, answer, demand, has_kernels
 from tdev_core.codemod.engine.rules.device_calls import device_call
+from tdev_core.codemod.engine.rules.groups import is_made_alike
 from tdev_core.codemod.engine.rules.guards import availability_guards, guards_a_package
 from tdev_core.codemod.engine.rules.kept_names import (
     asks_for_a_private_name,
@@ -195,7 +196,7 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
             file.find(KERNEL, found.node, f"{name}: {why}; {LEFT}", "note")
             return
     call = call_of(file, found.node)
-    if asks_for_a_public_name(file, found):
+    if asks_for_a_public_name(file, found) or is_made_alike(file, name, call):
         return
     if name in names.routed and (where := place_of_identity(file, found)) is not None:
         message = f"{name} {where}, where it is compared with torch's own; {LEFT}"

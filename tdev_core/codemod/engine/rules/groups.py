@@ -1,0 +1,45 @@
+"""Knows the process groups that are made alike by torch and tdev: nothing that is CUDA's is asked of them."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from tdev_core.codemod.engine.analysis.nodes import string_value
+from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.rules.arguments import Call
+
+# The place of the backend in each function, those of what is CUDA's own, and that of what it asks the machine for where nobody says it.
+_MAKERS: dict[str, tuple[int, tuple[tuple[str, int], ...], tuple[str, int] | None]] = {
+    "new_group": (2, (("pg_options", 3), ("device_id", 6)), None),
+    "new_subgroups": (3, (("pg_options", 4),), ("group_size", 0)),
+    "new_subgroups_by_enumeration": (2, (("pg_options", 3),), None),
+}
+_OF_ANY_MACHINE = frozenset({"gloo", "mpi", "ucc"})
+
+
+def is_made_alike(file: File, name: str, call: Call | None) -> bool:
+    """Tell whether a group is made of the default group's backend, or of one that every machine has.
+
+    Of the former tdev tells the backend that the default group was asked for, whoever has made it. Of the latter it does so only
+    if it has made it; whether that is heard is told by who asks for backends.
+    """
+    home, _, last = name.rpartition(".")
+    if call is None or last not in _MAKERS or not home.startswith("torch.distributed"):
+        return False
+    if any(arg.star for arg in call.args):
+        return False
+    at, options, needed = _MAKERS[last]
+    if needed is not None and _is_none(call.argument(*needed)):
+        return False
+    if not all(_is_none(call.argument(*each)) for each in options):
+        return False
+    backend = call.argument("backend", at)
+    if backend is None or _is_none(backend):
+        return True
+    tree = file.options.tree
+    asked = tree.ask_backends if tree is not None else "get_backend" in file.tree.source
+    return string_value(backend) in _OF_ANY_MACHINE and not asked
+
+
+def _is_none(value: cst.BaseExpression | None) -> bool:
+    return value is None or isinstance(value, cst.Name) and value.value == "None"
