@@ -72,7 +72,7 @@ def device_call(file: File, found: Reference, call: Call | None) -> None:
         message = f"{name} checks a word, which is kept as one"
         file.find(ARMS, found.node, f"{message}; {LEFT}", "note")
         return
-    if name == "torch.load" and _is_of_no_other(file, found.node, call):
+    if name in ("torch.load", "torch.jit.load") and _is_of_no_other(file, found.node, call):
         return
     argument = device_argument(file, call, name)
     if name == "torch.device" and _asks_for_another(file, found.node):
@@ -246,9 +246,15 @@ def _is_of_no_other(file: File, node: cst.CSTNode, call: Call) -> bool:
             opened[1] if opened is not None else file.tree.text(source),
             file.tree.text(home),
         )
-        saved = rf"\btorch\.save\([^\n]*?,\s*(?:open\(\s*)?{re.escape(where)}\s*[,)]"
-        again = rf"(?<![\w.]){re.escape(where)}\s*=(?!=)"
-        if re.search(saved, text) is not None and len(re.findall(again, text)) < 2:
+        saved = re.search(
+            rf"\btorch\.save\([^\n]*?,\s*(?:open\(\s*)?{re.escape(where)}\s*[,)]", text
+        )
+        # It is one name by then, whichever of several it was given before.
+        used = rf"\b(?:isfile|exists|save|load)\([^\n]*(?<![\w.]){re.escape(where)}(?!\w)"
+        again = list(re.finditer(rf"(?<![\w.]){re.escape(where)}\s*=(?!=)", text))
+        first = re.search(used, text)
+        settled = first is not None and all(each.start() < first.start() for each in again)
+        if saved is not None and (len(again) < 2 or settled):
             return True
     if home is None or call.argument("map_location", 1) is not None:
         return False
@@ -267,6 +273,8 @@ def _is_of_no_other(file: File, node: cst.CSTNode, call: Call) -> bool:
 _SAVES = re.compile(
     r"(?:^|[^\w.])(?:\w+\.)*(?:save(?:_\w+)?|\w*Checkpoint)\((?:[^()]|\([^()]*\))*\)"
 )
+# `MostRecent(filepath="last.pt")`, whatever that is: a file of this name is not read, but told to something.
+_TOLD = r"(?<![\w.])(?:\w+\.)*(?!\w*(?:load|open|read|exists?)\w*\()\w+\((?:[^()]|\([^()]*\))*?\b\w*(?:file|path)\w*\s*=\s*{}\s*[,)]"
 _WORDS = re.compile(r"[A-Za-z]{3,}")
 _OF_EACH = frozenset(
     "torch load save join path str self tests test model models weights_only True False".split()
@@ -291,6 +299,9 @@ def _was_saved_by_the_test(file: File, node: cst.CSTNode, source: str) -> bool:
         before[before.rfind("\n", 0, found.start()) + 1 : found.end()]
         for found in _SAVES.finditer(before)
     ]
+    literal = re.fullmatch(r"([\"'])[^\"'/\\]+\1", source.strip())
+    if literal is not None and re.search(_TOLD.format(re.escape(source.strip())), before):
+        return True
     if not saved:
         return False
     words = set(_WORDS.findall(source))

@@ -13,11 +13,19 @@ from pathlib import Path
 import libcst as cst
 
 from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.python.statements import last_name
 from tdev_core.codemod.engine.python.tree import PythonTree
 
 _SAYS_DEVICE = re.compile(r"device|cuda|\.to\(", re.IGNORECASE)
 _DEPTH = 8
 
+# What torch makes of anything on the CPU, and what gives a tensor that lies where the one does that it is called of.
+_OF_THE_CPU = re.compile(
+    r"torch\.(?:from_numpy|frombuffer|(?:Byte|Char|Short|Int|Long|Half|Float|Double|Bool|BFloat16)Tensor)"
+)
+_WHERE_IT_LIES = frozenset(
+    "view reshape flatten squeeze unsqueeze transpose permute t contiguous clone detach long int float double half bool".split()
+)
 _NO_TENSORS = frozenset({"str", "repr", "len", "int", "float", "bool"})
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -39,13 +47,8 @@ def is_saved_beside(file: File, call: cst.CSTNode) -> bool:
 
 def _beside_the_source(file: File, tree: PythonTree, call: ast.Call) -> bool | None:
     """Tell whether a file that lies where the source does names no CUDA; None where there is none."""
-    path = _resolved(tree, call.args[0])
-    if "__file__" not in ast.unparse(path):
+    if (lies := _from_the_source(tree, call.args[0], Path(file.filename))) is None:
         return None
-    parts = [n.value for n in ast.walk(path) if isinstance(n, ast.Constant) and n.value]
-    if not all(isinstance(part, str) for part in parts):
-        return None
-    lies = Path(file.filename).parent.joinpath(*map(str, parts))
     try:
         if not lies.is_file() or lies.stat().st_size > _LARGEST:
             return None
@@ -54,6 +57,50 @@ def _beside_the_source(file: File, tree: PythonTree, call: ast.Call) -> bool | N
         return None
     # Git may keep a pointer to it there instead.
     return b"cuda" not in content if content.startswith(_STARTS) else None
+
+
+def _from_the_source(tree: PythonTree, path: ast.expr, source: Path) -> Path | None:
+    """Return where a path leads that is told from ``__file__``, which is ``source``; None for another."""
+    match _resolved(tree, path):
+        case ast.Name(id="__file__"):
+            return source
+        case ast.Name(id=name):
+            of_module = [
+                each.value
+                for each in tree.module.body
+                if isinstance(each, ast.Assign) and ast.unparse(each.targets[0]) == name
+            ]
+            return _from_the_source(tree, of_module[0], source) if len(of_module) == 1 else None
+        case ast.Attribute(value=inner, attr="parent"):
+            below = _from_the_source(tree, inner, source)
+            return below.parent if below is not None else None
+        case ast.BinOp(left=left, op=ast.Div() | ast.Add(), right=ast.Constant(value=str(part))):
+            return _joined(_from_the_source(tree, left, source), [part.lstrip("/")])
+        case ast.JoinedStr(values=[ast.FormattedValue(value=left), ast.Constant(value=str(part))]):
+            return _joined(_from_the_source(tree, left, source), [part.lstrip("/")])
+        case ast.Call(
+            func=ast.Attribute(value=inner, attr="with_name"), args=[ast.Constant(value=str(part))]
+        ):
+            below = _from_the_source(tree, inner, source)
+            return below.with_name(part) if below is not None else None
+        case ast.Call(func=func, args=[inner, *rest]):
+            parts = [each.value for each in rest if isinstance(each, ast.Constant)]
+            last, owner = last_name(func), getattr(func, "value", None)
+            if last == "joinpath" and owner is not None:
+                inner, parts = owner, [getattr(inner, "value", None), *parts]
+            texts = [each for each in parts if isinstance(each, str)]
+            below = _from_the_source(tree, inner, source)
+            if below is None or len(texts) != len(rest) + (last == "joinpath"):
+                return None
+            return below.parent if last == "dirname" else below.joinpath(*texts)
+        case ast.Call(func=ast.Attribute(value=inner), args=[]):
+            return _from_the_source(tree, inner, source)  # `Path(__file__).resolve()`
+        case _:
+            return None
+
+
+def _joined(folder: Path | None, parts: list[str]) -> Path | None:
+    return folder.joinpath(*parts) if folder is not None else None
 
 
 _MOST = 50
@@ -68,13 +115,20 @@ def _function(tree: PythonTree, node: ast.AST) -> Function | None:
 
 
 def _resolved(tree: PythonTree, value: ast.expr) -> ast.expr:
-    """Return what a variable holds where it stands: what it was given last, whatever else happens, in its function."""
+    """Return what a variable holds where it stands: what it was given last, whatever else happens, in its function.
+
+    Or what a ``with`` around it has opened by that name.
+    """
     while isinstance(value, ast.Call) and ast.unparse(value.func) in ("str", "Path") and value.args:
         value = value.args[0]
     around = list(tree.ancestors(value)) if isinstance(value, ast.Name) else []
     home = next((p for p in around if isinstance(p, Function)), None)
     if not isinstance(value, ast.Name) or home is None:
         return value
+    for opened in around[: around.index(home)]:
+        for item in opened.items if isinstance(opened, (ast.With, ast.AsyncWith)) else ():
+            if isinstance(item.optional_vars, ast.Name) and item.optional_vars.id == value.id:
+                return item.context_expr
     given = [
         n
         for n in ast.walk(home)
@@ -112,7 +166,7 @@ class _Saved:
         for saving in ast.walk(self._owner):
             if not isinstance(saving, ast.Call) or len(saving.args) < 2:
                 continue
-            if not re.search(r"\b(?:torch\.|torch_)save\Z", ast.unparse(saving.func)):
+            if not re.search(r"\b(?:torch\.(?:jit\.)?|torch_)save\Z", ast.unparse(saving.func)):
                 continue
             home = _function(self._tree, saving)
             here = self._names(saving.args[1], home)
@@ -202,6 +256,8 @@ class _Saved:
                 return self._on_the_cpu(part, home, below)
             case ast.Call() as made:
                 return self._is_made_there(made, home, below)
+            case ast.Attribute(value=ast.Call(func=made)) if self._is_of_torchvision(made):
+                return True
             case ast.Attribute() as kept if ast.unparse(kept).startswith("self."):
                 return self._is_a_number(ast.unparse(kept))
             case ast.Name(id=name):
@@ -217,8 +273,16 @@ class _Saved:
         if last == "to":
             told = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "device")]
             return any(isinstance(t, ast.Constant) and t.value == "cpu" for t in told)
-        if func in _NO_TENSORS or self._is_a_text(call.func):
+        if func in _NO_TENSORS or _OF_THE_CPU.fullmatch(func) or self._is_a_text(call.func):
             return True
+        if isinstance(call.func, ast.Attribute) and last in _WHERE_IT_LIES:
+            return self._on_the_cpu(call.func.value, home, depth)
+        defined = self._tree.names[1].get(func)
+        if isinstance(defined, Function) and defined not in self._asked:
+            self._asked.add(defined)
+            returned = [n.value for n in ast.walk(defined) if isinstance(n, ast.Return) and n.value]
+            if returned and all(self._on_the_cpu(each, defined, depth) for each in returned):
+                return True
         if not self._silent:
             return False
         if func in self._classes:
@@ -235,6 +299,12 @@ class _Saved:
         self._asked.add(method)
         given = [n.value for n in ast.walk(method) if isinstance(n, ast.Return) and n.value]
         return bool(given) and all(self._on_the_cpu(each, method, depth) for each in given)
+
+    def _is_of_torchvision(self, made: ast.expr) -> bool:
+        """Tell whether one of torchvision's sets of data is made, which are on the CPU: ``datasets.MNIST(root).targets``."""
+        head, _, rest = ast.unparse(made).partition(".")
+        imported = self._tree.names[0].get(head, "")
+        return f"{imported}.{rest}".startswith("torchvision.datasets.")
 
     def _is_a_text(self, func: ast.expr) -> bool:
         """Tell whether a method is one of a text's: ``str(x).split``; or a function gives nothing but texts, by its annotation."""
