@@ -10,7 +10,7 @@ from pathlib import PurePath
 import libcst as cst
 
 from tdev_core.codemod.engine.analysis.bindings import Binding, Scope
-from tdev_core.codemod.engine.analysis.nodes import dotted
+from tdev_core.codemod.engine.analysis.nodes import dotted, string_value
 from tdev_core.codemod.engine.analysis.resolve import SAME
 from tdev_core.codemod.engine.file import Change, File
 from tdev_core.codemod.engine.python.lines import Span
@@ -375,9 +375,17 @@ def _is_chosen_by_what_stays(
             if not typed and any(b.kind != "value" for b in bound):
                 continue
             chosen = [b.value for b in bound if b.kind == "value" and b.value is not None]
-        if chosen and all(isinstance(c, cst.IfExp) and file.stays(c.body) for c in chosen):
+        # `device = "cpu"`, and below a question that stays `device = "cuda:0"`
+        named = [c for c in chosen if not _is_another_word(c)]
+        if named and all(file.stays(c.body if isinstance(c, cst.IfExp) else c) for c in named):
             return True
     return False
+
+
+def _is_another_word(value: cst.BaseExpression) -> bool:
+    """Tell whether a value is a word, and not CUDA's: ``"cpu"``."""
+    word = string_value(value)
+    return word is not None and not word.startswith("cuda")
 
 
 def _has_tdev_at_the_margin(file: File) -> bool:
