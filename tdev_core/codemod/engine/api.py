@@ -97,6 +97,12 @@ class ProgramTree:
     """Packages of the tree with a module, and not only a test or a script, that calls ``torch.cuda`` or imports tdev."""
     silent_modules: frozenset[str] = frozenset()
     """Classes with a ``forward`` that name no device in their methods, nor do those that they speak of; ``*``: all of the tree."""
+    silent_functions: frozenset[str] = frozenset()
+    """Functions at a margin that name no device, nor does what they call of the tree; none where nothing is compiled."""
+    silent_makers: frozenset[str] = frozenset()
+    """Those of them that call nothing which is not seen: what they return is made by torch's classes and the tree's."""
+    own_compilers: frozenset[str] = frozenset()
+    """Functions that have something compiled by TorchScript, and that no other file speaks of."""
     ask_backends: bool = False
     """Whether a file asks a process group for its backend."""
     scripted: frozenset[str] = frozenset()

@@ -8,7 +8,7 @@ last parts, so that an answer may be yes too often and never no too often.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import PurePath
 
@@ -507,6 +507,7 @@ class Survey:
         told, words = self._callers.told(known)
         self._strings |= {(owner, attr) for owner, _, attr in (w.rpartition(".") for w in words)}
         words = frozenset(self._with_heirs())
+        silent, makers = silent_functions(self._callers.every)
         return ProgramTree(
             modules=modules,
             kernels=frozenset(self._kernels),
@@ -528,6 +529,9 @@ class Survey:
             ask_backends=self._ask_backends,
             scripted=frozenset(self._scripted),
             silent_modules=silent_modules(self._callers.every),
+            silent_functions=silent,
+            silent_makers=makers,
+            own_compilers=own_compilers(self._callers.every),
             inner_packages=frozenset(self._inner),
             staying=frozenset(name.decode() for name in self._staying),
             staying_uses=frozenset(name.decode() for name in self._staying_uses),
@@ -580,6 +584,79 @@ def silent_modules(texts: Iterable[bytes]) -> frozenset[str]:
     silent = frozenset(speak_of.keys() - naming)
     quiet = not any(_NAMES_A_DEVICE.search(raw) for raw in texts)
     return silent | {"*"} if quiet else silent
+
+
+_OF_MARGIN = re.compile(rb"^def[ \t]+(\w+)[^\n]*\n(?:[ \t)#][^\n]*\n|\r?\n)*", re.MULTILINE)
+_CALLS = re.compile(rb"[\w.]+(?=\()")
+# What gives a module that the text does not name: an item of a table, an attribute by its name, another package's.
+_GIVES_WHAT_IS_NOT_SEEN = re.compile(
+    rb"[\])][ \t]*\(|\b(?:getattr|eval|globals|import_module|partial)\(|\b(?:self|cls)\b"
+    rb"|(?<![\w.])(?!(?:nn|torch|F|np|math|log|logger|logging|warnings|os)\.)[a-z]\w*(?:\.\w+)*\."
+    rb"(?!(?:append|extend|insert|items|keys|values|get|pop|split|format|join|lower|upper|shape|size)\()\w+\("
+)
+_FROM_TORCH = re.compile(
+    rb"^from[ \t]+torch\b[\w.]*[ \t]+import[ \t]*(\([^)]*\)|[^\n]*)", re.MULTILINE
+)
+_NAME = re.compile(rb"\w+")
+_OF_PYTHON = frozenset(
+    b"len range enumerate zip list tuple dict set int float str bool max min sum abs isinstance reversed sorted print "
+    b"ValueError NotImplementedError TypeError RuntimeError KeyError AssertionError OrderedDict if for in while return and "
+    b"or not elif else assert raise with yield lambda Exception".split()
+)
+
+
+def silent_functions(texts: Sequence[bytes]) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the functions at a margin that name no device, nor does what they call of the tree; and those that make modules.
+
+    The second make layers of ``nn`` and call nothing that is not seen: no table of classes, and no other package but torch.
+    Nothing is looked for where nothing is compiled.
+    """
+    if not any(b"jit.script(" in raw for raw in texts):
+        return frozenset(), frozenset()
+    calls: dict[bytes, set[bytes]] = {}
+    functions: set[bytes] = set()
+    naming: set[bytes] = set()
+    unseen: set[bytes] = set()
+    for raw in texts:
+        torchs = {word for line in _FROM_TORCH.findall(raw) for word in _NAME.findall(line)}
+        for pattern in (_OF_MARGIN, _OWNER):
+            for found in pattern.finditer(raw):
+                name, text = found[1], found[0]
+                calls.setdefault(name, set()).update(
+                    {each for each in _CALLS.findall(text) if b"." not in each} - torchs
+                )
+                if pattern is _OF_MARGIN:
+                    functions.add(name)
+                    body = text.partition(b"\n")[2]
+                    if b"nn." not in text or _GIVES_WHAT_IS_NOT_SEEN.search(body) is not None:
+                        unseen.add(name)
+                if _NAMES_A_DEVICE.search(text) is not None:
+                    naming.add(name)
+    while more := {n for n, others in calls.items() if n not in naming and others & naming}:
+        naming |= more
+    seen = _OF_PYTHON | calls.keys()
+    unseen |= {name for name in functions if not calls[name] <= seen}
+    while more := {n for n in functions if n not in unseen and calls[n] & unseen}:
+        unseen |= more
+    silent = functions - naming
+    makers = silent - unseen
+    return frozenset(n.decode() for n in silent), frozenset(n.decode() for n in makers)
+
+
+def own_compilers(texts: Sequence[bytes]) -> frozenset[str]:
+    """Return the functions that have something compiled by ``torch.jit.script``, and that no other file speaks of."""
+    found = {
+        function[1]: number
+        for number, raw in enumerate(texts)
+        if b"jit.script(" in raw
+        for function in _OF_MARGIN.finditer(raw)
+        if b"jit.script(" in function[0]
+    }
+    return frozenset(
+        name.decode()
+        for name, number in found.items()
+        if not any(name in raw for at, raw in enumerate(texts) if at != number)
+    )
 
 
 _SEVERAL = 4

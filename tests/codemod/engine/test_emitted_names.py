@@ -133,7 +133,7 @@ def test_what_does_not_say_cuda_says_why_it_is_tdevs() -> None:
     """`torch.load` becomes `tdev.load`: a reader of the report asks why."""
     assert [name for name in ROUTED if ".cuda." not in name and not reason(name)] == []
     assert reason("torch.jit.script") and not reason("torch.cuda.synchronize")
-    source = "import torch\nimport torch.distributed as dist\n\ntorch.load('x')\ndist.new_group()\n"
+    source = "import torch\nimport torch.distributed as dist\n\ntorch.load('x')\ndist.new_group(backend=which)\n"
     for style in ("explicit", "alias"):
         result = rewrite(source, Names.load(), Options(style=style))
         told = [change(edit, source.splitlines()).message for edit in result.edits]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import re
 
 import libcst as cst
 
 from tdev_core.codemod.engine.analysis.literals import is_device_word
 from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.python.statements import is_self, last_name
+from tdev_core.codemod.engine.python.tree import PythonTree
 from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.rules.reasons import reason
 
@@ -77,19 +80,83 @@ def scripts(file: File) -> None:
 
 
 def _names_no_device(file: File, node: cst.CSTNode) -> bool:
-    """Tell whether a module is compiled of a class, of whatever file, that names no device: ``script(Norm(3))``."""
+    """Tell whether what is compiled names no device, in whatever file it is: ``script(Norm(3))``, ``script(self.norm)``.
+
+    Of a function that compiles what it is given, ``maybe_script(f)``, all that the file gives it; no other speaks of it.
+    """
+    options, tree = file.options.tree, file.python
     call = file.tree.parents[node]
-    if file.options.tree is None or not isinstance(call, cst.Call) or not call.args:
+    if options is None or tree is None or not isinstance(call, cst.Call) or not call.args:
         return False
-    silent, made = file.options.tree.silent_modules, call.args[0].value
-    if "*" in silent:
+    if "*" in options.silent_modules:
         return True
-    if isinstance(made, cst.Name) and made.value == "self":
-        owner = next((p for p in file.tree.ancestors(node) if isinstance(p, cst.ClassDef)), None)
-        return owner is not None and owner.name.value in silent
-    if not isinstance(made, cst.Call):
+    found = tree.at(file.tree.span(call))
+    if not isinstance(found, ast.Call) or not found.args:
         return False
-    return file.tree.text(made.func).rpartition(".")[2] in silent
+    around = list(tree.ancestors(found))
+    owner = next((p for p in around if isinstance(p, ast.ClassDef)), None)
+    if isinstance(found.args[0], ast.Name) and found.args[0].id == "self":
+        return owner is not None and owner.name in options.silent_modules
+    home = next((p for p in around if isinstance(p, ast.FunctionDef)), None)
+    given = _given_to(tree, found.args[0], owner, home)
+    silent = options.silent_modules | options.silent_makers
+    if given is None and home is not None and home.name in options.own_compilers:
+        if (first := home.args.args[:1]) and ast.unparse(found.args[0]) == first[0].arg:
+            given, silent = _compiled_by(tree, home), options.silent_functions
+    return bool(given) and all(
+        last_name(each.func if isinstance(each, ast.Call) else each) in silent
+        for each in given or ()
+    )
+
+
+def _given_to(
+    tree: PythonTree, value: ast.expr, owner: ast.ClassDef | None, home: ast.FunctionDef | None
+) -> list[ast.expr] | None:
+    """Return the calls that make what a variable, or an attribute of a class, holds; None where something else may."""
+    if isinstance(value, ast.Call):
+        return [value]
+    around: ast.AST | None = owner
+    if isinstance(value, ast.Name):
+        around = home
+    elif not isinstance(value, ast.Attribute) or not is_self(value.value):
+        return None
+    text, found = ast.unparse(value), list[ast.expr]()
+    for node in ast.walk(around) if around is not None else ():
+        match node:
+            case ast.Assign(targets=targets, value=made) if text in map(ast.unparse, targets):
+                found.append(made)
+            case ast.AnnAssign(target=target, value=ast.expr() as made):
+                found += [made] if ast.unparse(target) == text else []
+            case ast.arg(arg=name) if name == text:
+                return None
+            case ast.For(target=target) | ast.withitem(optional_vars=ast.expr() as target):
+                if text in (ast.unparse(each) for each in ast.walk(target)):
+                    return None
+            case _:
+                pass
+    made_by = [
+        each
+        for each in found
+        if not isinstance(each, ast.Constant)
+        and not (isinstance(each, ast.Call) and text in map(ast.unparse, each.args))
+    ]
+    return made_by if all(isinstance(each, ast.Call) for each in made_by) else None
+
+
+def _compiled_by(tree: PythonTree, compiler: ast.FunctionDef) -> list[ast.expr] | None:
+    """Return the functions that a file has compiled by one of its own: ``@maybe_script``, ``maybe_script(f)``."""
+    found: list[ast.expr] = []
+    for node in tree.everything:
+        if not isinstance(node, ast.Name) or node.id != compiler.name:
+            continue
+        parent = next(tree.ancestors(node))
+        if isinstance(parent, ast.FunctionDef) and node in parent.decorator_list:
+            found.append(ast.Name(parent.name, ast.Load()))
+        elif isinstance(parent, ast.Call) and parent.func is node and len(parent.args) == 1:
+            found.append(parent.args[0])
+        else:
+            return None
+    return found
 
 
 _SAVES = re.compile(r"\bjit\.save\(\s*(?:\w+\s*=\s*)?(\w+)|(?<![\w.])(\w+)\.save\(")
