@@ -47,6 +47,7 @@ Way = Literal[
     "fixture",
     "variable",
     "named",
+    "made",
     "kept",
     "word",
 ]
@@ -63,6 +64,8 @@ class Asked(NamedTuple):
     - ``fixture``: do all fixtures of pytest's of that name;
     - ``variable``: does the module ``of`` keep it in ``name``, and nothing else;
     - ``named``: do all classes that an object called ``of`` may be one of keep it in their attribute ``name``;
+    - ``made``: do all classes called after a word that a call with certain keywords may make: ``agent:gpu_id`` of
+      ``args.agent_class(n, gpu_id=0)``;
     - ``kept``: does the class ``of`` itself, or one that it inherits from;
     - ``word``: does somebody give a word to a parameter that is annotated as a device.
     """

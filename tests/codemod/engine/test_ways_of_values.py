@@ -356,3 +356,42 @@ def test_a_function_sees_what_others_set_of_its_module_beside_what_it_sets_itsel
 def test_what_was_asked_whether_it_is_a_device(body: str, real: bool) -> None:
     made = function(body, parameters="found: torch.Tensor, more, device='cpu'")
     assert ("tdev.zeros" not in rewritten({"made.py": made}, "made.py")) is real
+
+
+AGENTS = """import torch
+
+
+class AgentBase:
+    def __init__(self, size, gpu_id=0, args=None):
+        self.device = torch.device(f"cuda:{gpu_id}" if gpu_id >= 0 else "cpu")
+
+
+class AgentPlain(AgentBase):
+    def act(self):
+        return 1
+
+
+class AgentOfOthers:
+    def __init__(self, size, device):
+        self.device = device
+"""
+TRAINS = "import torch\n\n\ndef f(args, found, more):\n    agent = args.agent_class(args.size{given})\n"
+
+
+@pytest.mark.parametrize(
+    ("given", "more", "real"),
+    [
+        (", gpu_id=args.gpu_id, args=args", "", True),
+        (", gpu_id=args.gpu_id", "    agent.device = more\n", False),
+        (", args.where", "", False),  # which AgentOfOthers may be made with
+        (", device=args.device", "", False),
+        (", **more", "", False),
+        (", gpu_id=args.gpu_id", "    agent = more\n", False),
+    ],
+)
+def test_an_object_of_a_class_that_is_kept(given: str, more: str, real: bool) -> None:
+    files = {
+        "agents.py": AGENTS,
+        "trains.py": TRAINS.format(given=given) + more + MAKES.format("agent.device"),
+    }
+    assert changed(files, "trains.py") is not real

@@ -720,6 +720,8 @@ class _Tree:
                 return self._provides(key)
             case "named":
                 return self._keep(key.of, key.name)
+            case "made":
+                return self._make(key.of, key.name)
             case "variable":
                 return self._keeps_in_module(key.of, key.name)
             case "kept":
@@ -1063,6 +1065,50 @@ class _Tree:
             return False
         self._rest([frozenset(self._leans_on)])
         return self._is_given_real(name, attr)
+
+    def _make(self, made: str, attr: str) -> bool:
+        """Tell whether each class of the tree that a word may mean, and that takes such keywords, keeps a real device."""
+        word, _, keywords = made.partition(":")
+        wanted = f"_{word.lower()}"
+        self._rest([frozenset()])
+        found = [
+            name
+            for name in self._tree.classes
+            if (snake := _snake(name)).endswith(wanted) or snake.startswith(f"{wanted}_")
+            if self._takes(name, set(filter(None, keywords.split(","))))
+        ]
+        return (
+            bool(found)
+            and all(self._has_keeper(each, attr) and self._inherits(each, attr) for each in found)
+            and self._is_given_real(word, attr)
+        )
+
+    def _chain(self, name: str) -> Iterator[str]:
+        """Yield a class and those of the tree that it inherits from, the nearest first."""
+        seen, todo = set[str](), [name]
+        while todo:
+            each = todo.pop(0)
+            if each in seen or each not in self._tree.classes:
+                continue
+            seen.add(each)
+            yield each
+            todo += sorted({base for _, _, bases in self._tree.classes[each] for base in bases})
+
+    def _has_keeper(self, name: str, attr: str) -> bool:
+        owners = {owner for owner, _, _ in self._keepers.get(attr, ())}
+        return not owners.isdisjoint(self._chain(name))
+
+    def _takes(self, name: str, keywords: set[str]) -> bool:
+        """Tell whether a class may be made with keywords, as the first ``__init__`` says that it or a base of it has."""
+        for each in self._chain(name):
+            inits = [init for _, node in self._nodes_of(each) if (init := _init(node)) is not None]
+            if inits:
+                return any(
+                    init.args.kwarg is not None
+                    or keywords <= {arg.arg for arg in (*init.args.args, *init.args.kwonlyargs)}
+                    for init in inits
+                )
+        return True
 
     def _keeps_in_module(self, name: str, attr: str) -> bool:
         """Tell whether each module of a name keeps a real device in a variable, and so does who sets it from outside."""

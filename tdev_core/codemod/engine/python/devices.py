@@ -47,6 +47,9 @@ _NAMED_CLASS = re.compile(
     r"(?:Optional\[)?[\"']?(?:\w+\.)*([A-Z]\w+)(?:\[\w+\])?[\"']?\]?(?: \| None)?"
 )
 
+# A variable, or an attribute, that keeps a class: `args.agent_class`.
+_KEPT_CLASS = re.compile(r"(\w+)_(?:class|cls)")
+
 # What is no word that anybody has to translate.
 _PLAIN = (None, "cpu", "meta")
 
@@ -233,6 +236,8 @@ class Devices(Tensors):
                 return True
             if (named := self._class_of(owner)) and self._known.told(Asked("named", named, attr)):
                 return True
+            if (made := self._made_of(owner)) and self._known.told(Asked("made", made, attr)):
+                return True
         if not isinstance(owner, (ast.Name, ast.Attribute)):
             return False
         last = owner.id if isinstance(owner, ast.Name) else owner.attr
@@ -333,6 +338,18 @@ class Devices(Tensors):
         home = self._home(node)
         given = parameters(home).get(node.id) if home is not None else None
         return given is not None and self.promises(given.annotation, TENSOR)
+
+    def _made_of(self, node: ast.Name) -> str:
+        """Return by which word, and which keywords, a variable is made of a class that something keeps: ``args.agent_class(gpu_id=0)``."""
+        match self._bindings(node, node.id):
+            case [ast.Assign(targets=[ast.Name()], value=ast.Call(func=func, keywords=keywords))]:
+                kept = _KEPT_CLASS.fullmatch(last_name(func))
+                names = [each.arg for each in keywords]
+                if kept is None or None in names:
+                    return ""
+                return f"{kept[1]}:{','.join(sorted(map(str, names)))}"
+            case _:
+                return ""
 
     def _class_of(self, node: ast.expr) -> str:
         """Return the class that a parameter is annotated with, ``sae: "SAE[Any]"``, or that a variable is made of."""
