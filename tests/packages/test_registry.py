@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 from tdev_core import packages
-from tdev_core.codemod.engine.rules.stand_ins import names_of
+from tdev_core.codemod.engine.stand_in_names import names_of
 from tests.packages.test_bad_input import FUNCTIONS
 from tests.packages.test_xformers import BLOCKS, WHOLE
 

@@ -12,17 +12,14 @@ import warnings
 from collections import deque
 from collections.abc import Iterator
 
+from tdev_core.codemod.engine.stand_in_names import lacks
 from tdev_core.ecosystem.package_table import of_module, packages, stand_ins
 
 _IMPORT = re.compile(
     rb"(?:^|\n)(?:from[ \t]+([.\w]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n;#]*)|import[ \t]+([^\n;#]+))"
 )
 _NAME = re.compile(rb"[\w.]+(?:[ \t]+as[ \t]+\w+)?")
-_NEEDED = frozenset(
-    known.name
-    for known in packages().values()
-    if known.needs_cuda and known.name not in stand_ins()
-)
+_NEEDED = frozenset(known.name for known in packages().values() if known.needs_cuda)
 _MAY_NEED = re.compile(
     rf"\n(?:from|import)[ \t]+(?:{'|'.join(map(re.escape, sorted(_NEEDED)))})\b".encode()
 )
@@ -58,9 +55,17 @@ def needed(raw: bytes) -> str:
             named = [node.module or ""]
         for name in named:
             known = of_module(name)
-            if known is not None and known.name in _NEEDED:
+            if known is None or known.name not in _NEEDED:
+                continue
+            if known.name not in stand_ins() or _asks_for_more(node, name):
                 return known.name
     return ""
+
+
+def _asks_for_more(node: ast.stmt, module: str) -> bool:
+    """Tell whether an import names what the stand-in of its package lacks."""
+    names = [alias.name for alias in node.names] if isinstance(node, ast.ImportFrom) else []
+    return "*" not in names and lacks(module, names)
 
 
 BESIDE = "//"

@@ -182,17 +182,25 @@ def test_what_imports_a_module_for_cuda_alone_is_left(
         "pkg/rows.py": "from pkg.ext import pkg_ext as ext_c\n",
         "pkg/by_rows.py": f"import torch\nimport pkg.rows{move}",
         "main.py": f"import pkg.sub.deep as deep\nimport torch{move}",
+        # Of a package with a stand-in, what that has and what it has not.
+        "own/__init__.py": "from .cached import decode\n",
+        "own/cached.py": "import torch\nfrom flash_attn import flash_attn_with_kvcache as decode\n",
+        "own/near.py": f"import torch{move}",
+        "has/__init__.py": "from .plain import attend\n",
+        "has/plain.py": "from flash_attn import flash_attn_func as attend\n",
+        "has/near.py": f"import torch{move}",
     }
     for name, text in files.items():
         (place / name).parent.mkdir(exist_ok=True)
         (place / name).write_text(text)
     ran = codemod("--target", target, "--verbose", ".", engine=REAL)
     changed = {name for name, text in files.items() if (place / name).read_text() != text}
-    assert changed == {"pkg/caught.py"}
+    assert changed - {"has/plain.py"} == {"pkg/caught.py", "has/near.py"}
     for said in (
         "pkg.arrays, which it imports, needs cupy",
         "pkg.sub, which it imports, needs cupy",
         "pkg.rows, which it imports, needs pkg_ext",
+        "own, which it imports, needs flash_attn",
     ):
         assert said in ran.out
     assert not may_need(

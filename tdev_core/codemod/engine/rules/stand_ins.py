@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from dataclasses import replace
-from functools import lru_cache
-from pathlib import Path
 
 import libcst as cst
 
@@ -15,7 +12,7 @@ from tdev_core.codemod.engine.file import Change, File
 from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.rules.arms import enclosing_function
 from tdev_core.codemod.engine.rules.import_order import planned
-from tdev_core.ecosystem import package_table
+from tdev_core.codemod.engine.stand_in_names import lacks
 from tdev_core.ecosystem.package_table import stand_ins
 
 STAND_IN = rule(
@@ -150,48 +147,12 @@ def _is_bound_again(file: File, top: str) -> bool:
     )
 
 
-_NAMED = re.compile(r"`([\w.]+)`")
-
-
 def _asks_for_what_it_lacks(node: cst.Import | cst.ImportFrom, module: str) -> bool:
-    """Tell whether an import names what the stand-in lacks, by the table or its own files: no machine would have it from there."""
-    top, _, inside = module.partition(".")
-    lacks = set(_NAMED.findall(stand_ins()[top].lacks))
-    names = [inside, inside.partition(".")[0]]
-    has = names_of(module)
-    if has is None:
-        return True
+    """Tell whether an import names what the stand-in lacks: no machine would have it from there."""
+    names: list[str] = []
     if isinstance(node, cst.ImportFrom) and not isinstance(node.names, cst.ImportStar):
-        wanted = [dotted(alias.name) or "" for alias in node.names]
-        if not has.issuperset(name for name in wanted if names_of(f"{module}.{name}") is None):
-            return True
-        names += wanted
-    return not (lacks - has).isdisjoint(names)
-
-
-_PACKAGES = Path(package_table.__file__).parent.parent / "packages"
-
-
-@lru_cache(maxsize=64)
-def names_of(module: str) -> frozenset[str] | None:
-    """Return the names that a module of a stand-in binds; None where the stand-in has no such module."""
-    path = _PACKAGES.joinpath(*module.split("."))
-    files = (path / "__init__.py", path.with_suffix(".py"))
-    file = next((file for file in files if file.is_file()), None)
-    if file is None:
-        return None
-    bound: set[str] = set()
-    for node in ast.walk(ast.parse(file.read_bytes())):
-        match node:
-            case ast.ImportFrom(module=str(inside), names=[ast.alias(name="*")]):
-                bound |= names_of(inside.removeprefix("tdev_core.packages.")) or set()
-            case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.alias(asname=str(name)):
-                bound.add(name)
-            case ast.alias(name=name) | ast.Name(id=name, ctx=ast.Store()):
-                bound.add(name)
-            case _:
-                pass
-    return frozenset(bound)
+        names = [dotted(alias.name) or "" for alias in node.names]
+    return lacks(module, names)
 
 
 def _point(file: File, node: cst.CSTNode, place: cst.CSTNode, text: str) -> None:
