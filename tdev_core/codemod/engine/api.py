@@ -111,6 +111,8 @@ class ProgramTree:
     """Packages of the tree with a module, and not only a test, that asks for MPS or makes a device of it."""
     cuda_alone: frozenset[str] = frozenset()
     """Functions that say CUDA in their name, and that one file of the tree names alone."""
+    cudas_classes: frozenset[str] = frozenset()
+    """Classes of CUDA's modules beside those of other accelerators, of which no object can be made without CUDA."""
     unable: frozenset[str] = frozenset()
     """Functions and classes at a margin that work on CUDA and the CPU alone by what they say, and those that speak of one."""
     needs_cuda: Mapping[str, str] = field(default_factory=dict)

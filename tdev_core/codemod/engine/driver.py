@@ -62,7 +62,7 @@ def apply_rules(
 ) -> Result:
     """Apply the rules to the whole text, or to a slice of it that gives the same result.
 
-    ``behind`` are the functions that a first look has found to be called by nothing but what stays.
+    ``behind`` is what an earlier look has found to be reached from nothing but what stays.
     Raises :class:`WholeTextNeeded` where a rule asks about what is not in the slice.
     """
     # libcst takes longer to import than most files take: who only asks `may_concern` never needs it.
@@ -73,7 +73,7 @@ def apply_rules(
         plan_torchs_own,
         report_torchs_own,
     )
-    from tdev_core.codemod.engine.rules.behind_what_stays import behind_what_stays, leave_them
+    from tdev_core.codemod.engine.rules.behind_what_stays import leave_them
     from tdev_core.codemod.engine.rules.kept_questions import needs_torchs_name
     from tdev_core.codemod.engine.rules.kernels import runs_on_cuda_alone
     from tdev_core.codemod.engine.rules.stand_ins import know_answered
@@ -90,9 +90,10 @@ def apply_rules(
         leave_them(file, behind or {})
         for rule in passes(options.style):
             rule(file)
-        if behind is None and (behind := behind_what_stays(file)):
+        if file.behind:
             file.scopes.forget()
-            return apply_rules(source, names, options, filename, whole, behind)
+            known = {**(behind or {}), **file.behind}
+            return apply_rules(source, names, options, filename, whole, known)
         if options.style == "alias" and not options.program and needs_torchs_name(file):
             # A question that stays CUDA's is asked of torch, so torch keeps its name here.
             file.scopes.forget()

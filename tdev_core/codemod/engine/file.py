@@ -142,6 +142,10 @@ class File:
         """The devices that functions make of what was asked for, and ask whether they are there."""
         self.untouched: list[Span] = []
         """What only CUDA reaches, by the tests around it or by the kernels it starts: no edits there."""
+        self.gates: list[tuple[Span, bool]] = []
+        """The questions that stay and open what only CUDA reaches, and whether each asks for another device instead."""
+        self.behind: dict[Span, str] = {}
+        """What has changed and is reached on CUDA alone, as is found at the end, and what is said of it."""
         self.reached: list[Span] = []
         """Arms for CUDA beside those of other accelerators which a word that was typed opens on any machine."""
         self.parallel: list[Span] = []

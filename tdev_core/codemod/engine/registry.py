@@ -9,6 +9,7 @@ from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules import (
     alignment,
     arms,
+    behind_what_stays,
     build_version,
     compare,
     cudas_arms,
@@ -80,7 +81,6 @@ _TDEV: tuple[Pass, ...] = (
     old_torch.arms_of_old_torch,
     old_torch.handlers_of_old_torch,
     kept_arms.kept_arms,
-    kept_arms.arms_of_kept_answers,
     references.references,
     kept_module.kept_module,
     strings.strings,
@@ -94,6 +94,7 @@ _TDEV: tuple[Pass, ...] = (
     imports.imports,
     identity.identities,
     kept_questions.kept_questions,
+    behind_what_stays.behind_what_stays,
     cudas_arms.arms_that_stay,
     layout.fit_lines,
     layout.join_lines,

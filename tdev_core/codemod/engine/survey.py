@@ -239,6 +239,8 @@ class Survey:
         self._chooses = ""
         self._remains = ""
         self._platforms: dict[tuple[PurePath, str], dict[str, str]] = {}
+        self._refusing: dict[str, set[str]] = {}
+        """The classes of modules for CUDA that cannot be made without it."""
 
     def see(self, path: PurePath, raw: bytes, top: str, home: PurePath | None = None) -> None:
         """Take a file into account; ``top`` is what an absolute import of it starts with.
@@ -273,6 +275,12 @@ class Survey:
         if (platform := _PLATFORM.search(path.stem)) is not None:
             beside = self._platforms.setdefault((path.parent, _PLATFORM.sub("*", path.stem)), {})
             beside[platform.group().lower()] = f"{path.parent.name}/{path.name}"
+            if b"cuda.is_available" in raw and platform.group().lower() in ("cuda", "gpu"):
+                self._refusing[f"{path.parent.name}/{path.name}"] = {
+                    found[1].decode()
+                    for found in _OWNER.finditer(raw)
+                    if _REFUSES.search(found[0]) is not None
+                }
         for folder in path.parents:
             if _PLATFORM.fullmatch(folder.name) is not None:
                 beside = self._platforms.setdefault((folder.parent, ""), {})
@@ -514,6 +522,7 @@ class Survey:
             kernel_modules=frozenset(self._compiled | packages),
             kernel_rooms=frozenset(rooms),
             platforms=frozenset(platforms),
+            cudas_classes=frozenset().union(*(self._refusing.get(p, ()) for p in platforms)),
             capabilities=frozenset(self._capabilities),
             architectures=frozenset(self._architectures),
             gives_torch=frozenset(self._gives_torch),
@@ -555,6 +564,10 @@ class Survey:
 
 _NAMES_A_DEVICE = re.compile(rb"[\"']cuda|\.cuda\(|\.is_cuda\b|\btorch\.(?:device\(|cuda\.)")
 _OWNER = re.compile(rb"^class[ \t]+(\w+)[^\n]*\n(?:[ \t)#][^\n]*\n|\r?\n)*", re.MULTILINE)
+# As its objects are made, or its first method is called.
+_REFUSES = re.compile(
+    rb"\bif[ \t]+not[ \t]+torch\.cuda\.is_available\(\):\s*raise\b|\bassert[ \t]+torch\.cuda\.is_available\("
+)
 _OTHER_CLASS = re.compile(rb"\b[A-Z]\w+")
 
 

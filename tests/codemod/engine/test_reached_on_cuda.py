@@ -57,3 +57,79 @@ def test_a_function_that_is_called_off_cuda_as_well() -> None:
     options = Options(tree=seen.tree())
     changed = rewrite(code, Names.load(), options, filename="/src/pkg/separator.py").code
     assert "    tdev.cuda.set_device(self.device)" in changed
+
+
+DEVICES = {
+    "device_gpu.py": """import torch
+
+
+class DeviceGPU:
+    def __init__(self):
+        if not torch.cuda.is_available():
+            raise ValueError("there is no CUDA")
+        torch.cuda.set_device(0)
+""",
+    "device_mps.py": """import torch
+
+
+class DeviceMPS:
+    def __init__(self):
+        if not torch.backends.mps.is_available():
+            raise ValueError("there is no MPS")
+""",
+}
+TRAINER = """import torch
+from .device_gpu import DeviceGPU
+
+
+def _is_adaptive(size, device):
+    if size == "auto":
+        if not isinstance(device, DeviceGPU):
+            raise ValueError("adapts on GPUs alone")
+        return True
+    return False
+
+
+class Trainer:
+    def __init__(self, size, device):
+        self.adaptive = _is_adaptive(size, device)
+
+    def step(self, failed):
+        full = 0
+        try:
+            self.run()
+        except RuntimeError as error:
+            if self.adaptive and "memory" in str(error):
+                full = 1
+        if full == 1:
+            _shrink()
+        if failed:
+            _free()
+
+    def run(self):
+        torch.cuda.synchronize()
+
+
+def _shrink():
+    torch.cuda.empty_cache()
+
+
+def _free():
+    torch.cuda.empty_cache()
+"""
+
+
+@pytest.mark.parametrize("beside", [True, False])
+def test_what_an_object_of_cudas_class_alone_leads_to(beside: bool) -> None:
+    """A class that refuses to be made without CUDA, in a module beside those of other accelerators."""
+    seen = Survey(staying=False)
+    for name, text in DEVICES.items():
+        if beside or name == "device_gpu.py":
+            seen.see(PurePath("/src/pkg", name), text.encode(), "pkg")
+    seen.see(PurePath("/src/pkg/trainer.py"), TRAINER.encode(), "pkg")
+    options = Options(tree=seen.tree())
+    code = rewrite(TRAINER, Names.load(), options, filename="/src/pkg/trainer.py").code
+    shrinks, _, frees = code.partition("def _shrink")[2].partition("def _free")
+    assert ("    torch.cuda.empty_cache()" in shrinks) is beside
+    assert "    tdev.cuda.empty_cache()" in frees
+    assert "tdev.cuda.synchronize()" in code

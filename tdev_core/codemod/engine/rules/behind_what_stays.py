@@ -1,18 +1,23 @@
-"""Finds functions and classes that nothing uses but what stays CUDA's: they are reached on CUDA alone.
+"""Finds what is reached on CUDA alone, because nothing but what stays CUDA's leads there.
 
-Private ones, which their file uses alone, and those that say CUDA in their name and that no other file of the tree names.
+That is what a kept answer opens, and functions and classes that nothing else uses: private ones, which their file uses alone,
+and those that say CUDA in their name and that no other file of the tree names.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.python.gates import Gates
 from tdev_core.codemod.engine.python.lines import Span
-from tdev_core.codemod.engine.rules.kernels import KERNEL
+from tdev_core.codemod.engine.python.tree import PythonTree
+from tdev_core.codemod.engine.rules.backend_questions import ASKED
+from tdev_core.codemod.engine.rules.kernels import CUDA_ONLY, KERNEL, POINTER, TOOL
+from tdev_core.codemod.engine.rules.reference_rules import PRIVATE
 
 _HEAD = re.compile(r"^[ \t]*(?:(?:async[ \t]+)?def|class)[ \t]+(\w+)", re.MULTILINE)
 _NEAR = 6
@@ -27,44 +32,195 @@ def _is_of_its_file(file: File, name: str) -> bool:
     return file.options.tree is not None and name in file.options.tree.cuda_alone
 
 
-def behind_what_stays(file: File) -> dict[Span, str]:
-    """Return those functions and classes in which something changes and that nothing uses but what stays, by their spans.
+def behind_what_stays(file: File) -> None:
+    """Leave what nothing but what stays leads to; where something has changed there, it is for another look to leave it.
 
-    A decorator may call a function, and so may who is handed it.
+    Arms that an answer opens which a question that stays has given, wherever it is kept, and functions that are called from
+    there. A decorator may call a function, and so may who is handed it.
     """
-    if not file.untouched or file.options.all or file.options.program:
-        return {}
-    python = file.python if _changes_a_private_one(file) else None
+    if file.options.all or file.options.program:
+        return
+    changed = sorted(_changed(file))
+    asks = _may_ask_again(file)
+    questions = _questions(file)
+    private = file.untouched and changed and _changes_a_private_one(file)
+    python = file.python if asks or private or questions else None
     if python is None:
-        return {}
-    found: dict[str, list[Span]] = {}
-    for node in python.statements:
-        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and _is_of_its_file(file, node.name):
-            span = python.span(node)
-            if not node.decorator_list:
-                found.setdefault(node.name, []).append(span)
-    once = {name: spans[0] for name, spans in found.items() if len(spans) == 1}
-    # As the code has them, in a string of it, too.
-    uses = {name: list(_uses(file.code, name)) for name in once}
-    stays = list(file.untouched)
+        return
+    classes = file.options.tree.cudas_classes if file.options.tree is not None else frozenset()
+    gates = Gates(python, file.gates if asks else (), file.untouched, classes if asks else ())
     behind: dict[Span, str] = {}
+    _grow(file, python, gates, behind)
+    for span, said in behind.items():
+        if bisect_left(changed, span[1]) > bisect_left(changed, span[0]):
+            file.behind[span] = said
+        elif not said:
+            file.untouched.append(span)
+    if not file.behind:
+        _leave_idle_questions(file, python, gates, questions, changed)
+
+
+def _grow(file: File, python: PythonTree, gates: Gates, behind: dict[Span, str]) -> None:
+    """Add what is reached from what stays alone, until there is no more of it."""
     grown = True
     while grown:
         grown = False
-        for name, span in once.items():
-            outside = [at for at in uses[name] if not span[0] <= at < span[1]]
-            if span in behind or not outside or span in stays:
-                continue
-            if all(any(low <= at < high for low, high in stays) for at in outside):
-                behind[span] = name
-                stays.append(span)
+        for span, test in gates.opened():
+            if span not in behind:
+                behind[span] = ""
+                if not gates.is_asked(test) and not gates.is_an_arm(span, test):
+                    behind[span] = f"only CUDA gets past {_short(python.source(test))}"
+                gates.stays.append(span)
                 grown = True
-    changed = [start for start, _ in file.changes]
-    return {
-        span: name
-        for span, name in behind.items()
-        if any(span[0] <= start < span[1] for start in changed)
-    }
+        for span, name in _called_from(file, python, gates):
+            if span not in behind:
+                behind[span] = f"{name} is called by nothing but what stays CUDA's"
+                gates.stays.append(span)
+                grown = True
+
+
+_QUESTIONS = (*ASKED, "torch.cuda.is_initialized")
+
+
+def _questions(file: File) -> dict[Span, str]:
+    """Return the questions for CUDA that have become tdev's, if something stays in the file that they may open."""
+    found: dict[Span, str] = {}
+    for node in file.used if file.asked or _STAY & {rule for rule, _, _ in file.findings} else ():
+        reference = file.resolver.reference(node)
+        if reference is not None and reference.name in _QUESTIONS and not file.stays(node):
+            found[file.tree.span(node)] = reference.name
+    return found
+
+
+def _leave_idle_questions(
+    file: File,
+    python: PythonTree,
+    gates: Gates,
+    questions: dict[Span, str],
+    changed: list[int],
+) -> None:
+    """Leave each question that opens something which stays, and nothing that changes: it is CUDA's with that.
+
+    Where several stand in one condition, they do so together.
+    """
+    asked = {start for start, _ in questions}
+    others = [at for at in changed if at not in asked]
+    stay = sorted(_what_stays(file, asked))
+    for together in _by_condition(python, questions):
+        supposed = gates.supposing(together)
+        opened: dict[Span, str] = {}
+        _grow(file, python, supposed, opened)
+        if not opened or any(_has(others, span) or _moves(python, span) for span in opened):
+            continue
+        if any(_has(stay, span) for span in opened) or _uses_what_stays(
+            file, python, opened, stay, others
+        ):
+            for span in together:
+                said = f"{questions[span]} opens nothing but what stays CUDA's"
+                file.behind[span] = said
+
+
+def _by_condition(python: PythonTree, questions: Iterable[Span]) -> list[list[Span]]:
+    found: dict[int, list[Span]] = {}
+    for span in questions:
+        node = top = python.at(span)
+        if node is None:
+            continue
+        for parent in python.ancestors(node):
+            if not isinstance(parent, (ast.BoolOp, ast.UnaryOp, ast.Call, ast.Compare)):
+                break
+            top = parent
+        found.setdefault(id(top), []).append(span)
+    return list(found.values())
+
+
+# What stays where it is reported by these.
+_STAY = {KERNEL.id, CUDA_ONLY.id, PRIVATE.id, POINTER.id, TOOL.id}
+
+
+def _what_stays(file: File, asked: Collection[int]) -> Iterator[int]:
+    """Yield where something stays CUDA's, but for questions."""
+    for rule, start, _ in file.findings:
+        if rule in _STAY and start not in asked:
+            yield start
+    for found, _ in file.asked.values():
+        yield file.tree.span(found.node)[0]
+
+
+def _has(places: list[int], span: Span) -> bool:
+    return bisect_left(places, span[1]) > bisect_left(places, span[0])
+
+
+_CUDAS_NAME = re.compile(r"cuda(?::\d+)?\Z")
+
+
+def _moves(python: PythonTree, span: Span) -> bool:
+    """Tell whether something is given CUDA's name, but for a row that is called so."""
+    for node in python.everything:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            if _CUDAS_NAME.match(node.value) and span[0] <= python.span(node)[0] < span[1]:
+                parent = next(python.ancestors(node))
+                row = isinstance(parent, ast.Dict) and node in parent.keys
+                if not (row or isinstance(parent, (ast.Subscript, ast.Compare))):
+                    return True
+    return False
+
+
+def _uses_what_stays(
+    file: File, python: PythonTree, opened: Iterable[Span], stay: list[int], others: list[int]
+) -> bool:
+    """Tell whether a function or class of the file is used that is about what stays, and nothing else."""
+    for node in python.module.body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            span = python.span(node)
+            if _has(stay, span) and not _has(others, span):
+                if any(
+                    low <= at < high for at in _uses(file.code, node.name) for low, high in opened
+                ):
+                    return True
+    return False
+
+
+def _short(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _changed(file: File) -> Iterator[int]:
+    """Yield where something changes, by itself or by what an import gives it."""
+    yield from (start for (start, _), each in file.changes.items() if each.rule != "import")
+    for node in (*file.used, *file.shims, *file.given):
+        start = file.tree.span(node)[0]
+        if not any(low <= start < high for low, high in file.untouched):
+            yield start
+
+
+def _may_ask_again(file: File) -> bool:
+    """Tell whether an answer of a question that stays may be asked again, or an object of a class that CUDA alone has."""
+    if file.gates:
+        return True
+    classes = file.options.tree.cudas_classes if file.options.tree is not None else frozenset()
+    return "isinstance" in file.tree.source and any(name in file.tree.source for name in classes)
+
+
+def _called_from(file: File, python: PythonTree, gates: Gates) -> list[tuple[Span, str]]:
+    """Return the functions and classes of a file that nothing uses but what stays, by their places."""
+    found: dict[str, list[Span]] = {}
+    switched = gates.switched()
+    for node in python.statements:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and not node.decorator_list:
+            # A class that is of no use without CUDA says so of its methods, too.
+            own = switched and next(python.ancestors(node), None) in switched
+            if own or _is_of_its_file(file, node.name):
+                found.setdefault(node.name, []).append(python.span(node))
+    behind: list[tuple[Span, str]] = []
+    for name, (span, *more) in found.items():
+        if more or span in gates.stays:
+            continue
+        # As the code has them, in a string of it, too.
+        outside = [at for at in _uses(file.code, name) if not span[0] <= at < span[1]]
+        if outside and all(any(low <= at < high for low, high in gates.stays) for at in outside):
+            behind.append((span, name))
+    return behind
 
 
 def _uses(code: str, name: str) -> Iterator[int]:
@@ -96,8 +252,8 @@ def _changes_a_private_one(file: File) -> bool:
 
 
 def leave_them(file: File, behind: Mapping[Span, str]) -> None:
-    """Leave these functions, and say so."""
-    for span, name in behind.items():
+    """Leave what has been found so, and say it."""
+    for span, said in behind.items():
         file.untouched.append(span)
-        said = f"{name} is called by nothing but what stays CUDA's; left as it is"
-        file.find_at(KERNEL, span[0], said, "note")
+        if said:
+            file.find_at(KERNEL, span[0], f"{said}; left as it is", "note")

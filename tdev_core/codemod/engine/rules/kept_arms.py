@@ -6,8 +6,8 @@ import re
 
 import libcst as cst
 
+from tdev_core.codemod.engine.analysis.nodes import string_value
 from tdev_core.codemod.engine.file import File
-from tdev_core.codemod.engine.rules.arms import enclosing_function
 from tdev_core.codemod.engine.rules.guards import guards_cuda_only
 from tdev_core.codemod.engine.rules.left_to_cuda import leave_what_it_opens
 from tdev_core.codemod.engine.rules.speaks_of_others import is_listed, leaves_out_others
@@ -25,6 +25,8 @@ def kept_arms(file: File) -> None:
             # `device == torch.device("cuda")`
             if guards_cuda_only(file, node) or leaves_out_others(file, node):
                 leave_what_it_opens(file, node, denied=no)
+        elif isinstance(node, cst.Comparison) and (no := _asks_for_none_beside(node)) is not None:
+            leave_what_it_opens(file, node, denied=no)
 
 
 def _by_its_type(file: File, asked: Asked) -> None:
@@ -39,35 +41,6 @@ def _by_its_type(file: File, asked: Asked) -> None:
         leave_what_it_opens(file, asked.node, denied=asked.denies)
 
 
-def arms_of_kept_answers(file: File) -> None:
-    """Leave what a function of the file opens whose answer is a question that stays: ``if _is_cuda(device):``."""
-    names = {
-        home.name.value
-        for node in file.tree.of(cst.Comparison)
-        if isinstance(_given_by(file, node), cst.Return)
-        and (asked := asked_by(file, node)) is not None
-        and not asked.denies
-        and (stays := judge(file, asked).stays) is not None
-        and stays.opens
-        if (home := enclosing_function(file, node)) is not None
-    }
-    for choice in file.tree.of(cst.If, cst.IfExp) if names else ():
-        asked = choice.test
-        if (
-            isinstance(asked, cst.Call)
-            and file.tree.text(asked.func).removeprefix("self.") in names
-        ):
-            file.untouched.append(file.tree.span(choice.body))
-
-
-def _given_by(file: File, node: cst.CSTNode) -> cst.CSTNode:
-    """Return the statement that gives an answer, alone or with what else has to be true."""
-    parent = file.tree.parents[node]
-    while isinstance(parent, cst.BooleanOperation) and isinstance(parent.operator, cst.And):
-        parent = file.tree.parents[parent]
-    return parent
-
-
 # `torch.device("cuda")`
 _OF_CUDA = re.compile(r"(?:\w+\.)?device\(\s*[\"']cuda[\"']\s*\)")
 
@@ -80,3 +53,20 @@ def _asks_for_cudas(file: File, node: cst.Comparison) -> bool | None:
     if _OF_CUDA.fullmatch(file.tree.text(target.comparator)) is None:
         return None
     return isinstance(target.operator, cst.NotEqual)
+
+
+def _asks_for_none_beside(node: cst.Comparison) -> bool | None:
+    """Tell whether a list that has CUDA and no other device of a machine's is asked in the negative; None where it is none.
+
+    ``x.device.type not in ("cuda", "meta")``, which stays.
+    """
+    target = node.comparisons[0]
+    several = target.comparator
+    if len(node.comparisons) != 1 or not isinstance(target.operator, (cst.In, cst.NotIn)):
+        return None
+    if not isinstance(node.left, cst.Attribute) or node.left.attr.value != "type":
+        return None
+    if not isinstance(several, (cst.Tuple, cst.List, cst.Set)):
+        return None
+    names = {string_value(element.value) for element in several.elements}
+    return isinstance(target.operator, cst.NotIn) if names == {"cuda", "meta"} else None

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import ast
-import re
-
 import libcst as cst
 
-from tdev_core.codemod.engine.analysis.nodes import descendants
 from tdev_core.codemod.engine.file import File
-from tdev_core.codemod.engine.python.statements import BINDERS, bound_by
 from tdev_core.codemod.engine.rules.arms import enclosing_function
 from tdev_core.codemod.engine.rules.early_exits import after_early_exit
 
@@ -17,12 +12,16 @@ from tdev_core.codemod.engine.rules.early_exits import after_early_exit
 def leave_what_it_opens(
     file: File, question: cst.CSTNode, *, denied: bool = False, arms: bool = True
 ) -> None:
-    """Leave what a question that stays opens, by itself, with others, or by the variable that keeps its answer, or past an exit for all others.
+    """Leave what a question that stays opens, by itself, with others, or past an exit for all others.
+
+    What its answer opens where that is kept or given back, :mod:`.behind_what_stays` finds.
 
     Args:
         denied: the question itself asks for another: ``device.type != "cuda"``.
         arms: whether the arms of an ``if`` are left, too, and not only the rest of its condition.
     """
+    if arms:
+        file.gates.append((file.tree.span(question), denied))
     below, no = question, denied
     given = False  # to a function, which does with it what it likes
     for parent in file.tree.ancestors(question):
@@ -55,16 +54,6 @@ def leave_what_it_opens(
             if (told := _counts(parent)) is None:
                 return
             no = no if told else not no
-        elif isinstance(parent, cst.Assign):
-            target = parent.targets[0].target
-            if (
-                len(parent.targets) == 1
-                and isinstance(target, cst.Name)
-                and not (no or given)
-                and arms
-            ):
-                _leave_opened_by(file, parent, target.value)
-            return
         else:
             return
         below = parent
@@ -111,56 +100,6 @@ def _leave_arm(file: File, choice: cst.If | cst.IfExp, no: bool) -> None:
         file.untouched.append(file.tree.span(choice.orelse.body))
     elif choice.orelse is None and (later := after_early_exit(file, choice)) is not None:
         file.untouched.append(later)
-
-
-def _leave_opened_by(file: File, kept_in: cst.Assign, name: str) -> None:
-    """Leave what the variable opens that keeps the answer, or one that needs it: ``if use_cp:``, ``if use_cp and big:``.
-
-    A variable that is bound again may open something else.
-    """
-    function = enclosing_function(file, kept_in)
-    home = file.tree.module if function is None else function.body
-    opened: dict[str, list[cst.If | cst.IfExp]] = {}
-    needing: dict[str, list[str]] = {}
-    for node in descendants(home):
-        if isinstance(node, cst.Assign):
-            if found := _FIRST_OF_ALL.match(file.tree.text(node.value)):
-                given = file.tree.text(node.targets[0].target)
-                needing.setdefault(found[1], []).append(given)
-        elif isinstance(node, (cst.If, cst.IfExp)):
-            if found := _FIRST_OF_ALL.match(file.tree.text(node.test)):
-                opened.setdefault(found[1], []).append(node)
-    names = [name]
-    for each in names:
-        if not (each in opened or each in needing) or not _is_bound_once(file, kept_in, each):
-            continue
-        names += [given for given in needing.get(each, ()) if given not in names]
-        for choice in opened.get(each, ()):
-            file.untouched.append(file.tree.span(choice.test))
-            _leave_arm(file, choice, no=False)
-
-
-def _is_bound_once(file: File, kept_in: cst.Assign, name: str) -> bool:
-    """Tell whether nothing else gives a name a value in the function of a statement, or in the functions inside of that."""
-    tree = file.python
-    place = tree.at(file.tree.span(kept_in.value)) if tree is not None else None
-    if tree is None or place is None:
-        return False
-    homes = (ast.FunctionDef, ast.AsyncFunctionDef)
-    around = (each for each in tree.ancestors(place) if isinstance(each, homes))
-    times = 0
-    for part in ast.walk(next(around, tree.module)):
-        if type(part) in BINDERS:
-            times += sum(each == name for each in bound_by(part))
-        elif isinstance(part, ast.arg):
-            times += part.arg == name
-        elif isinstance(part, (ast.Global, ast.Nonlocal)):
-            times += name in part.names
-    return times == 1
-
-
-# `use_several = use_cuda and several`
-_FIRST_OF_ALL = re.compile(r"(\w+)(?:\s+and\s|\Z)")
 
 
 def leave_what_it_lets_through(file: File, question: cst.CSTNode) -> None:

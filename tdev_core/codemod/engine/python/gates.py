@@ -1,0 +1,528 @@
+"""Follows the answers of questions that stay CUDA's: what is true, or false, on CUDA alone, and what only that leads to.
+
+An answer is kept by a variable, an attribute of an object or a module's name, given back by a function, and asked again
+elsewhere: ``self.use_cuda``, which nothing but such a question sets. A class may switch itself off instead, ``self.enabled =
+False`` where there is another device, and a program may refuse a flag there.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import cached_property
+from typing import Literal
+
+from tdev_core.codemod.engine.python.lines import Span
+from tdev_core.codemod.engine.python.statements import is_self
+from tdev_core.codemod.engine.python.tree import PythonTree
+
+Answer = Literal["yes", "no"]
+"""The answer that only CUDA gives: something is true there alone, or false."""
+
+_OTHER: dict[Answer | None, Answer | None] = {"yes": "no", "no": "yes", None: None}
+_Key = tuple[ast.AST, str]
+"""A variable by the function, class or module that it is of; an attribute of whatever object by the module, with a dot."""
+_Bound = tuple[ast.expr | None, ast.AST]
+"""A value, where one is bound, and the node that it is bound to."""
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_SCOPES = (*_DEFINITIONS, ast.Lambda, ast.ClassDef, ast.Module)
+_Choice = ast.If | ast.While | ast.IfExp | ast.BoolOp | ast.Assert
+_ANSWERS = ("property", "cached_property", "staticmethod", "classmethod", "lru_cache", "cache")
+_ENDS = ("exit", "_exit", "skip", "skipTest", "fail")
+
+
+class Gates:
+    """The knowledge of a file of being on CUDA.
+
+    Args:
+        asked: the questions that stay, by their places, and whether each asks for another device instead.
+        stays: what only CUDA reaches, as far as it is known.
+        classes: those whose objects are made on CUDA alone.
+    """
+
+    def __init__(
+        self,
+        tree: PythonTree,
+        asked: Iterable[tuple[Span, bool]],
+        stays: Iterable[Span],
+        classes: Collection[str] = (),
+    ) -> None:
+        self._tree = tree
+        self._classes = classes
+        self.stays = list(stays)
+        self._known: dict[_Key, Answer | None] = {}
+        self._refused: dict[_Key, int] = {}
+        self._looked_at: set[_Key] = set()
+        self._nodes = tree.everything
+        self._asked = self._answers(asked)
+
+    def _answers(self, asked: Iterable[tuple[Span, bool]]) -> dict[ast.AST, Answer]:
+        found: dict[ast.AST, Answer] = {}
+        for span, denied in asked:
+            node = self._tree.at(span)
+            above = next(self._tree.ancestors(node), None) if node is not None else None
+            if isinstance(above, ast.Call) and above.func is node:
+                node = above
+            if node is not None:
+                found[node] = "no" if denied else "yes"
+        return found
+
+    def opened(self) -> list[tuple[Span, ast.expr]]:
+        """Return what nothing but these answers opens, once more of what stays is known, and the tests before it."""
+        self._known.clear()
+        self._refused = self._find_refused()
+        found: list[tuple[Span, ast.expr]] = []
+        for node in self._choices:
+            found += self._opens(node)
+        return [each for each in found if not self._inside(each[0][0], each[0][1])]
+
+    def switched(self) -> set[ast.AST]:
+        """Return the classes that keep in an attribute that they are of no use without CUDA: ``self.enabled = False``."""
+        return {
+            owner
+            for (owner, _), bindings in self._bindings.items()
+            if isinstance(owner, ast.ClassDef)
+            and any(self._switch(bound) is not None for bound in bindings)
+        }
+
+    def is_asked(self, node: ast.expr) -> bool:
+        """Tell whether a test is one of the questions themselves, or holds one."""
+        return any(part in self._asked for part in ast.walk(node))
+
+    def supposing(self, asked: Iterable[Span]) -> Gates:
+        """Return what would be known if more questions stayed."""
+        more = Gates(self._tree, (), self.stays, self._classes)
+        more._asked.update(self._asked)
+        more._asked.update(self._answers((span, False) for span in asked))
+        for name in ("_choices", "_stores", "_bindings", "_foreign", "_functions"):
+            more.__dict__[name] = getattr(self, name)
+        return more
+
+    def is_an_arm(self, span: Span, test: ast.expr) -> bool:
+        """Tell whether what a test opens is one of its arms, and not what follows."""
+        choice = next(self._tree.ancestors(test), None)
+        return isinstance(choice, (ast.stmt, ast.expr)) and span[1] <= self._tree.span(choice)[1]
+
+    @cached_property
+    def _choices(self) -> list[_Choice]:
+        kinds = (ast.If, ast.While, ast.IfExp, ast.BoolOp, ast.Assert)
+        return [node for node in self._nodes if isinstance(node, kinds)]
+
+    def _inside(self, start: int, end: int) -> bool:
+        return any(low <= start and end <= high for low, high in self.stays)
+
+    def _is_left(self, node: ast.AST) -> bool:
+        """Tell whether only CUDA comes to a node."""
+        if not isinstance(node, (ast.stmt, ast.expr)):
+            return False
+        start, end = self._tree.span(node)
+        return self._inside(start, end)
+
+    # -- what an answer opens -----------------------------------------------------------------
+
+    def _opens(self, node: _Choice) -> Iterator[tuple[Span, ast.expr]]:
+        match node:
+            case ast.BoolOp(op=op, values=values):
+                wanted: Answer = "yes" if isinstance(op, ast.And) else "no"
+                for at, each in enumerate(values[:-1]):
+                    if self.truth(each) == wanted:
+                        yield self._span(values[at + 1 :]), each
+                        return
+            case ast.IfExp(test=test, body=body, orelse=rest):
+                if (answer := self.truth(test)) is not None:
+                    yield self._span([body if answer == "yes" else rest]), test
+            case ast.Assert(test=test):
+                later = self._after(node)
+                if later and self.truth(test) == "yes":
+                    yield self._span(later), test
+            case (
+                ast.If(test=test, body=body, orelse=rest)
+                | ast.While(test=test, body=body, orelse=rest)
+            ):
+                answer = self.truth(test)
+                if answer is None:
+                    return
+                arm, other = (body, rest) if answer == "yes" else (rest, body)
+                if arm:
+                    yield self._span(arm), test
+                later = self._after(node)
+                if later and other and isinstance(node, ast.If) and _leaves(other):
+                    yield self._span(later), test
+
+    def _span(self, nodes: list[ast.stmt] | list[ast.expr]) -> Span:
+        start, end = self._tree.span(nodes[0])[0], self._tree.span(nodes[-1])[1]
+        decorators = getattr(nodes[0], "decorator_list", None)
+        if decorators:
+            start = min(start, self._tree.span(decorators[0])[0])
+        return start, end
+
+    def _after(self, statement: ast.stmt) -> list[ast.stmt]:
+        block = self._tree.block(statement)
+        return block[block.index(statement) + 1 :] if statement in block else []
+
+    # -- what is true on CUDA alone -----------------------------------------------------------
+
+    def truth(self, node: ast.expr) -> Answer | None:
+        """Tell which answer of an expression only CUDA gives, if one is."""
+        if (answer := self._asked.get(node)) is not None:
+            return answer
+        match node:
+            case ast.UnaryOp(op=ast.Not(), operand=inner):
+                return _OTHER[self.truth(inner)]
+            case ast.BoolOp(op=op, values=values):
+                one: Answer = "yes" if isinstance(op, ast.And) else "no"
+                answers = [self.truth(each) for each in values]
+                if one in answers:
+                    return one
+                return answers[0] if len(set(answers)) == 1 else None
+            case ast.IfExp(test=test, body=body, orelse=rest):
+                asked = self.truth(test)
+                if asked == "yes" and _is_false(rest) or asked == "no" and _is_false(body):
+                    return "yes"
+                return None
+            case ast.NamedExpr(value=value):
+                return self.truth(value)
+            case ast.Compare(left=left, ops=[op], comparators=[ast.Constant(value=None)]):
+                if not self._is_none_otherwise(left):
+                    return None
+                answer = self.truth(left)
+                return answer if isinstance(op, (ast.IsNot, ast.NotEq)) else _OTHER[answer]
+            case ast.Compare(left=left, ops=[op], comparators=[ast.Constant(value=value)]):
+                return self._compared(self.truth(left), op, value)
+            case ast.Call(func=func, args=args):
+                return self._called(func, args)
+            case ast.Name() | ast.Attribute():
+                return self._kept(node)
+            case _:
+                return None
+
+    def _compared(self, answer: Answer | None, op: ast.cmpop, value: object) -> Answer | None:
+        match op, value:
+            case (ast.Gt(), int()) | (ast.NotEq() | ast.IsNot(), 0) | (ast.Is(), True):
+                return answer
+            case (ast.GtE() | ast.Eq(), int() as least) if least > 0:
+                return answer
+            case (ast.Eq() | ast.Is(), 0) | (ast.LtE(), 0) | (ast.Lt(), 1):
+                return _OTHER[answer]
+            case _:
+                return None
+
+    def _is_none_otherwise(self, node: ast.expr) -> bool:
+        """Tell whether a variable is None where it is false."""
+        key = self._key(node) if isinstance(node, (ast.Name, ast.Attribute)) else None
+        return key is not None and all(
+            value is None or not _is_false(value) or ast.unparse(value) == "None"
+            for value, _ in self._all_of(key)
+        )
+
+    def _called(self, func: ast.expr, args: list[ast.expr]) -> Answer | None:
+        name = func.id if isinstance(func, ast.Name) else ""
+        match name, args:
+            case (("all" | "any" | "bool"), [inner]):
+                if isinstance(inner, (ast.GeneratorExp, ast.ListComp)):
+                    inner = inner.elt
+                return self.truth(inner)
+            case "isinstance", [_, kind] if self._classes:
+                several = kind.elts if isinstance(kind, ast.Tuple) else [kind]
+                names = {ast.unparse(each).rpartition(".")[2] for each in several}
+                return "yes" if names <= set(self._classes) else None
+            case _:
+                return self._given_by(func)
+
+    def _given_by(self, func: ast.expr, *, called: bool = True) -> Answer | None:
+        """Answer for a function of the file that gives a true answer on CUDA alone."""
+        name = func.id if isinstance(func, ast.Name) else ""
+        if isinstance(func, ast.Attribute) and is_self(func.value):
+            name = func.attr
+        defined = self._functions.get(name, [])
+        if len(defined) != 1 or isinstance(func, ast.Name) and self._is_method(defined[0]):
+            return None
+        (function,) = defined
+        heads = [ast.unparse(d).partition("(")[0] for d in function.decorator_list]
+        names = {head.rpartition(".")[2] for head in heads}
+        if not names <= set(_ANSWERS) or called is not names.isdisjoint(_ANSWERS[:2]):
+            return None
+        key: _Key = function, "()"
+        if key not in self._known:
+            self._known[key] = None  # while it is asked
+            returned = [r for r in ast.walk(function) if isinstance(r, ast.Return)]
+            values = [r for r in returned if r.value is not None and not _is_false(r.value)]
+            real = all(
+                self._is_left(each) or each.value is not None and self.truth(each.value) == "yes"
+                for each in values
+            )
+            nested = any(
+                isinstance(each, (*_DEFINITIONS, ast.Yield, ast.YieldFrom))
+                for each in ast.walk(function)
+                if each is not function
+            )
+            self._known[key] = "yes" if values and real and not nested else None
+        return self._known[key]
+
+    @cached_property
+    def _functions(self) -> dict[str, list[ast.FunctionDef | ast.AsyncFunctionDef]]:
+        found: dict[str, list[ast.FunctionDef | ast.AsyncFunctionDef]] = {}
+        for node in self._nodes:
+            if isinstance(node, _DEFINITIONS):
+                found.setdefault(node.name, []).append(node)
+        return found
+
+    def _is_method(self, function: ast.AST) -> bool:
+        return isinstance(next(self._tree.ancestors(function), None), ast.ClassDef)
+
+    # -- what keeps an answer -----------------------------------------------------------------
+
+    def _kept(self, node: ast.Name | ast.Attribute) -> Answer | None:
+        if isinstance(node, ast.Attribute):
+            if self._refused.get((self._tree.module, f".{node.attr}")) is not None:
+                return "yes"
+            if is_self(node.value) and (given := self._given_by(node, called=False)) is not None:
+                return given
+        key = self._key(node)
+        if key is None:
+            return None
+        refused = self._refused.get(key)
+        if refused is not None and refused < node.lineno:
+            return "yes"
+        if key not in self._known:
+            self._known[key] = None  # while it is asked
+            self._known[key] = self._of_bindings(self._all_of(key))
+        if self._known[key] is not None or key in self._looked_at:
+            return self._known[key]
+        self._looked_at.add(key)
+        found = self._switched(key, node)
+        self._looked_at.discard(key)
+        return found
+
+    def _of_bindings(self, bindings: list[_Bound]) -> Answer | None:
+        """Tell which answer of what is bound so only CUDA gives."""
+        ways: tuple[tuple[Answer, Callable[[ast.expr], bool]], ...]
+        ways = ("yes", _is_false), ("no", _is_true)
+        for answer, constant in ways:
+            said = False
+            for value, node in bindings:
+                if value is not None and constant(value):
+                    continue
+                left = self._is_left(node)
+                if not left and (value is None or self.truth(value) != answer):
+                    break
+                said = said or answer == "yes" or not left
+            else:
+                if said:
+                    return answer
+        return None
+
+    def _switched(self, key: _Key, node: ast.expr) -> Answer | None:
+        """Tell whether a variable is false wherever its home has found another device than CUDA."""
+        bindings = self._all_of(key)
+        switches = [found for each in bindings if (found := self._switch(each)) is not None]
+        if not switches:
+            return None
+        if isinstance(key[0], ast.ClassDef):
+            # Set when it is made, and switched off later.
+            late = (
+                each
+                for each in bindings
+                if not (each[0] is not None and _is_false(each[0]))
+                and not self._is_left(each[1])
+                and not self._is_made(key[0], each[1])
+            )
+            return "yes" if not any(late) else None
+        first = min(each.lineno for each in switches)
+        around = {id(s) for each in switches for s in self._after(each)}
+        here = any(id(parent) in around for parent in (node, *self._tree.ancestors(node)))
+        before = all(
+            getattr(bound, "lineno", 0) < first or value is not None and _is_false(value)
+            for value, bound in bindings
+        )
+        return "yes" if here and before else None
+
+    def _is_made(self, owner: ast.ClassDef, node: ast.AST) -> bool:
+        """Tell whether an attribute is set by the class's body, or where its objects are made."""
+        above = (p for p in self._tree.ancestors(node) if isinstance(p, _SCOPES))
+        home = next(above, None)
+        return home is owner or isinstance(home, ast.FunctionDef) and home.name == "__init__"
+
+    def _switch(self, bound: _Bound) -> ast.If | None:
+        """Return the ``if`` that sets something to false on whatever is not CUDA, whenever its function is called."""
+        value, node = bound
+        if value is None or not _is_false(value):
+            return None
+        statement, choice, above = [*self._tree.ancestors(node), None, None, None][:3]
+        if not isinstance(choice, ast.If) or not isinstance(
+            above, (*_DEFINITIONS, ast.Module, ast.With, ast.Try)
+        ):
+            return None
+        answer = self.truth(choice.test)
+        arm = choice.body if answer == "no" else choice.orelse if answer == "yes" else []
+        return choice if statement in arm else None
+
+    def _find_refused(self) -> dict[_Key, int]:
+        """Return the flags that a program refuses off CUDA, and on which lines: ``if flag and not there: raise``."""
+        found: dict[_Key, int] = {}
+        for node in self._choices:
+            if not isinstance(node, ast.If) or not isinstance(node.body[-1], ast.Raise):
+                continue
+            match node.test:
+                case ast.BoolOp(op=ast.And(), values=[flag, asked] | [asked, flag]) if (
+                    self.truth(asked) == "no"
+                ):
+                    pass
+                case ast.BoolOp(op=ast.And(), values=[asked, flag]) if self.truth(asked) == "no":
+                    pass
+                case _ if self.truth(node.test) == "no":
+                    above = next(self._tree.ancestors(node), None)
+                    if not isinstance(above, ast.If) or node not in above.body:
+                        continue
+                    flag = above.test
+                case _:
+                    continue
+            if isinstance(flag, ast.Name) and (key := self._key(flag)) is not None:
+                bindings = self._all_of(key)
+                found[key] = node.lineno
+                if len(bindings) == 1 and isinstance(bindings[0][0], ast.Attribute):
+                    flag = bindings[0][0]
+            if isinstance(flag, ast.Attribute):
+                found[self._tree.module, f".{flag.attr}"] = node.lineno
+        return found
+
+    # -- names --------------------------------------------------------------------------------
+
+    def _key(self, node: ast.Name | ast.Attribute) -> _Key | None:
+        """Return the variable that a name is, or an attribute of ``self``."""
+        scopes = [p for p in self._tree.ancestors(node) if isinstance(p, _SCOPES)]
+        if isinstance(node, ast.Attribute):
+            if not is_self(node.value):
+                return None
+            owner = next((s for s in scopes if isinstance(s, ast.ClassDef)), None)
+            while owner is not None and (owner, node.attr) not in self._bindings:
+                bases = (self._class_called(base) for base in owner.bases)
+                owner = next((base for base in bases if base not in (None, owner)), None)
+            return (owner, node.attr) if owner is not None else None
+        for at, scope in enumerate(scopes):
+            if isinstance(scope, ast.ClassDef) and at:
+                continue
+            if (scope, node.id) in self._bindings:
+                return scope, node.id
+        return None
+
+    def _class_called(self, base: ast.expr) -> ast.ClassDef | None:
+        name = ast.unparse(base).rpartition(".")[2]
+        return next(
+            (n for n in self._nodes if isinstance(n, ast.ClassDef) and n.name == name), None
+        )
+
+    def _all_of(self, key: _Key) -> list[_Bound]:
+        """Return what is bound to a variable: to an attribute also by the heirs of its class, and from outside."""
+        bindings = self._bindings.get(key, [])
+        if not isinstance(key[0], ast.ClassDef):
+            return bindings
+        bindings = bindings + self._foreign.get(key[1], [])
+        family, todo = {key[0]}, [key[0].name]
+        while todo:
+            name = todo.pop()
+            for node in self._nodes:
+                if isinstance(node, ast.ClassDef) and node not in family:
+                    if any(ast.unparse(b).rpartition(".")[2] == name for b in node.bases):
+                        family.add(node)
+                        todo.append(node.name)
+                        bindings = bindings + self._bindings.get((node, key[1]), [])
+        return bindings
+
+    @cached_property
+    def _foreign(self) -> dict[str, list[_Bound]]:
+        """All that is bound to attributes of other objects than ``self``."""
+        found: dict[str, list[_Bound]] = {}
+        for target, value in self._stores:
+            if isinstance(target, ast.Attribute) and not is_self(target.value):
+                found.setdefault(target.attr, []).append((value, target))
+        return found
+
+    @cached_property
+    def _bindings(self) -> dict[_Key, list[_Bound]]:
+        found: dict[_Key, list[_Bound]] = {}
+        elsewhere: dict[_Key, bool] = {}
+        for node in self._nodes:
+            if isinstance(node, (ast.Global, ast.Nonlocal)):
+                scope = next(p for p in self._tree.ancestors(node) if isinstance(p, _SCOPES))
+                for name in node.names:
+                    elsewhere[scope, name] = isinstance(node, ast.Global)
+        for target, value in self._stores:
+            scopes = [p for p in self._tree.ancestors(target) if isinstance(p, _SCOPES)]
+            if isinstance(target, ast.Attribute):
+                owner = next((s for s in scopes if isinstance(s, ast.ClassDef)), None)
+                if owner is not None and is_self(target.value):
+                    found.setdefault((owner, target.attr), []).append((value, target))
+                continue
+            name = _name_of(target)
+            home = scopes[0]
+            if (is_global := elsewhere.get((home, name))) is not None:
+                outer = [s for s in scopes[1:] if not isinstance(s, ast.ClassDef)]
+                home = self._tree.module if is_global else outer[0]
+            found.setdefault((home, name), []).append((value, target))
+        return found
+
+    @cached_property
+    def _stores(self) -> list[tuple[ast.AST, ast.expr | None]]:
+        """All that binds a name or an attribute, with the value where it is one of its own."""
+        values: dict[ast.AST, ast.expr] = {}
+        found: list[tuple[ast.AST, ast.expr | None]] = []
+        for node in self._nodes:
+            match node:
+                case ast.Assign(targets=targets, value=value):
+                    values.update(dict.fromkeys(targets, value))
+                case ast.AnnAssign(target=target, value=ast.expr() as value):
+                    values[target] = value
+                case ast.NamedExpr(target=target, value=value):
+                    values[target] = value
+                case ast.Name(ctx=ast.Store()) | ast.Attribute(ctx=ast.Store()):
+                    found.append((node, None))
+                case ast.arg() | ast.alias() | ast.ExceptHandler(name=str()):
+                    found.append((node, None))
+                case _ if isinstance(node, (*_DEFINITIONS, ast.ClassDef)):
+                    found.append((node, None))
+                case _:
+                    pass
+        declared = {
+            node.target
+            for node in self._nodes
+            if isinstance(node, ast.AnnAssign) and node.value is None
+        }
+        return [(node, values.get(node)) for node, _ in found if node not in declared]
+
+
+def _name_of(node: ast.AST) -> str:
+    match node:
+        case ast.Name(id=name) | ast.arg(arg=name) | ast.ExceptHandler(name=str(name)):
+            return name
+        case ast.alias(name=name, asname=other):
+            return other or name.partition(".")[0]
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            return name
+        case _:
+            return ""
+
+
+def _is_false(node: ast.expr) -> bool:
+    match node:
+        case ast.Constant(value=value):
+            return not value
+        case ast.List(elts=[]) | ast.Tuple(elts=[]) | ast.Dict(keys=[]):
+            return True
+        case _:
+            return False
+
+
+def _is_true(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is True
+
+
+def _leaves(arm: list[ast.stmt]) -> bool:
+    """Tell whether what follows an arm in its block is not reached through it."""
+    match arm[-1]:
+        case ast.Return() | ast.Raise() | ast.Continue() | ast.Break():
+            return True
+        case ast.Expr(value=ast.Call(func=func)):
+            return ast.unparse(func).rpartition(".")[2] in _ENDS
+        case _:
+            return False
