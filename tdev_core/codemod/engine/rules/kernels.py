@@ -243,7 +243,7 @@ def _extensions(file: File) -> None:
             continue
         if last in ("CUDAExtension", "_jit_compile") or _has_cuda_sources(file, node):
             file.find(KERNEL, node, f"{last} builds a CUDA kernel")
-        elif last in ("load_inline", "load"):
+        elif last in ("load_inline", "load") and not _is_plain(file, node):
             file.find(KERNEL, node, f"{last} builds an extension; does it call CUDA?", "warning")
     for node in file.tree.of(cst.Decorator):
         expression = node.decorator
@@ -286,11 +286,34 @@ def is_built_by_torch(file: File, node: cst.CSTNode) -> bool:
 
 
 def _sources(file: File, call: cst.Call) -> list[str]:
-    """Return the sources that an extension is built of: those that the call names, or else the text."""
-    sources: list[str] = _SOURCE.findall(file.tree.text(call))
+    """Return the sources that an extension is built of: those that the call names, or a constant that it is given, or else the text."""
+    sources: list[str] = _SOURCE.findall(_with_constants(file, call))
     if not sources and not file.tree.text(call.func).endswith("CUDAExtension"):
         sources = _SOURCE.findall(file.code)
     return sources
+
+
+def _is_plain(file: File, call: cst.Call) -> bool:
+    """Tell whether an extension is built of C++ alone, as a list of the module says."""
+    text = file.tree.text(call)
+    sources: list[str] = _SOURCE.findall(_with_constants(file, call).removeprefix(text))
+    return bool(sources) and not any(source.endswith((".cu", ".cuh")) for source in sources)
+
+
+def _with_constants(file: File, call: cst.Call) -> str:
+    """Return the text of a call, and of the lists of the module that it is given by their names."""
+    given = {arg.value.value for arg in call.args if isinstance(arg.value, cst.Name)}
+    texts = [file.tree.text(call)]
+    for name in sorted(given):
+        made = re.findall(
+            rf"^{name}(?:[ \t]*:[^=\n]+)?[ \t]*=[ \t]*\[([^\]]*)\]", file.code, re.MULTILINE
+        )
+        if (
+            len(made) == 1
+            and len(re.findall(rf"^[ \t]*{name}\b[^=\n]*=(?!=)", file.code, re.MULTILINE)) == 1
+        ):
+            texts += made
+    return "\n".join(texts)
 
 
 def _has_cuda_sources(file: File, call: cst.Call) -> bool:
@@ -299,7 +322,9 @@ def _has_cuda_sources(file: File, call: cst.Call) -> bool:
         return True
     sources = _sources(file, call)
     # Of a text that names those of the CPU, too, it is not known which it takes.
-    known = bool(_SOURCE.search(text)) or not any("cpu" in source for source in sources)
+    known = bool(_SOURCE.search(_with_constants(file, call))) or not any(
+        "cpu" in source for source in sources
+    )
     return known and any(source.endswith((".cu", ".cuh")) for source in sources)
 
 
