@@ -15,7 +15,7 @@ from typing import Any
 
 __all__ = ["TAKES", "Holder", "give_devices", "holders", "named", "parsed"]
 
-TAKES = ("tensors", "name", "program", "nothing", "any")
+TAKES = ("tensors", "name", "program", "words", "nothing", "any")
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ from tdev_core.codemod.engine.python.callers import told_alone
 from tdev_core.codemod.engine.python.devices import Devices
 from tdev_core.codemod.engine.python.known import Known
 from tdev_core.codemod.engine.python.lines import Span
+from tdev_core.codemod.engine.python.takers import Takers
 from tdev_core.codemod.engine.python.tree import PythonTree
 from tdev_core.codemod.engine.survey import KERNELS
 from tdev_core.codemod.engine.vocabulary import (
@@ -221,6 +222,14 @@ class File:
         """The answers of the whole text about tensors and devices; None where Python's parser does not take it."""
         tree = self.python
         return Devices(tree, self.tree.source, self.flow.known) if tree is not None else None
+
+    @cached_property
+    def takers(self) -> Takers | None:
+        """The ways of values through the whole text; None where Python's parser does not take it."""
+        if self.python is None or self.devices is None:
+            return None
+        own = self.options.tree.modules if self.options.tree is not None else frozenset()
+        return Takers(self.python, self.tree.source, self.devices, own)
 
     @cached_property
     def texts(self) -> list[tuple[int, int, str]]:

@@ -391,3 +391,35 @@ def test_what_a_script_of_another_file_calls_is_compiled_with_it(
     left = (place / "pkg/ops.py").read_text() == files["pkg/ops.py"]
     assert left is ("script" in decorator)
     assert ("torchscript" in ran.out) is left
+
+
+def test_what_a_package_beside_the_tree_takes_stays_cudas(
+    place: Path, codemod: Callable[..., Ran]
+) -> None:
+    """A number or a switch of an unknown package's, but no device, and nothing of the tree's own."""
+    folder = place / "reader"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("")
+    (folder / "net.py").write_text(
+        "import torch\n\n\ndef build(gpu):\n    return torch.zeros(2, device='cuda' if gpu else 'cpu')\n"
+    )
+    path = folder / "read.py"
+    path.write_text(
+        "import somereader\nimport torch\nfrom reader.net import build\n\n\n"
+        "def switch():\n    return somereader.Reader(gpu=torch.cuda.is_available())\n\n\n"
+        "def count():\n    options = {'cards': torch.cuda.device_count()}\n    return somereader.Pool(**options)\n\n\n"
+        "def placed():\n    device = torch.device('cuda' if torch.cuda.is_available() else 'cpu')\n"
+        "    return somereader.Reader(device=device)\n\n\n"
+        "def named():\n    device = 'cuda' if torch.cuda.is_available() else 'cpu'\n"
+        "    return somereader.Reader(device=device)\n\n\n"
+        "def own():\n    return build(torch.cuda.is_available())\n\n\n"
+        "def shared(x):\n    gpu = torch.cuda.is_available()\n"
+        "    return somereader.Reader(gpu=gpu), x.cuda() if gpu else x\n"
+    )
+    ran = codemod("reader", engine=REAL)
+    answers = [line for line in path.read_text().splitlines() if "cuda." in line]
+    assert [" tdev.cuda" in f" {a}".replace("=", " ").replace("(", " ") for a in answers] == [
+        *(False, False),
+        *(True, True, True, True),
+    ]
+    assert "somereader.Reader(gpu=…), of which nothing is known" in ran.out + ran.err

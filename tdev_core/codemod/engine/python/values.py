@@ -700,6 +700,29 @@ class Values:
         ]
         return all(self._is_plain_use(use, len(want.path), home) for use in used)
 
+    def reads(self, part: ast.AST, name: str) -> list[ast.Name]:
+        """Return where a name may have the value that a statement or expression gives it."""
+        home = self._scope(part, name)
+        return [
+            use
+            for use in self._uses_in(home, name)
+            # A function inside may be called after all that is around it.
+            if (self._home(use) or self._tree.module) is not home
+            or part in self._reaching(use, home, name)
+        ]
+
+    def uses(self, node: ast.AST, name: str) -> list[ast.Name]:
+        """Return where a name is read that means at ``node`` what it means there; or one of a function's own."""
+        home = node if isinstance(node, FUNCTIONS) else self._scope(node, name)
+        return self._uses_in(home, name)
+
+    def _scope(self, node: ast.AST, name: str) -> ast.AST:
+        """Return the function, or the module, whose variable a name is that stands at ``node``."""
+        home = self._home(node)
+        while home is not None and not (name in parameters(home) or name in self._bound_in(home)):
+            home = self._home(home)
+        return home or self._tree.module
+
     def _uses_in(self, home: ast.AST, name: str) -> list[ast.Name]:
         self._put_in(home)
         return self._use_parts[home].get(name, [])

@@ -39,9 +39,13 @@ ARMS = rule(
     package's public answer. In a program without such arms it gets the answer for what is used.
     Reported either way.
 
-    A question that decides the word `"gpu"` and nothing else
-    (`Trainer(accelerator="gpu" if torch.cuda.is_available() else "cpu")`) or a word for what is called
-    `accelerator`, stays too, with one beside it that sets a number: the library that takes the word knows CUDA, and no device of tdev's.
+    A question stays CUDA's as well where its answer, what it chooses or what an `if` sets by it goes to another package as
+    a word, a number or a switch: Lightning's and Ray's (`Trainer(accelerator="gpu" if torch.cuda.is_available() else "cpu",
+    devices=…)`, `{"gpu": 1 if torch.cuda.is_available() else 0}`), which count CUDA's devices themselves and refuse what
+    they do not find, whoever else takes it; and those of a package of which nothing is known, unless torch or the program itself takes
+    it, too. The way is followed through variables, attributes, dictionaries, parameters and results, as far as the
+    file goes. A device is something else: a `torch.device`, or the name of one that is given as `device`, is that of the
+    device in use. So stays what only a run of tests asks (`IS_TESTING and torch.cuda.is_available()`, `__doctest_skip__`).
 
     Two things go together within one function. Once `torch.cuda.is_available()` or
     `device_count()` chooses beside other accelerators there, its other uses in that function

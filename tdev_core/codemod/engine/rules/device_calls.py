@@ -119,13 +119,19 @@ def _calls_by_name(file: File, found: Reference) -> Iterator[Call]:
 
 
 def _is_thrown_away(file: File, found: Reference, call: Call) -> bool:
-    """Tell whether nobody takes what is made: ``torch.device(d)`` as a statement, or a tensor that is tried on a device.
+    """Tell whether nobody takes what is made: ``torch.device(d)`` as a statement, or in a variable that nothing reads.
 
-    Such a ``try`` finds out whether torch has the device that it was given; the tensor of another is no answer.
+    Nor a tensor that is tried on a device: such a ``try`` finds out whether torch has the device that it was given; the tensor of another is no answer.
     """
     made = file.tree.parents[found.node]
     statement = file.tree.parents.get(made)
-    if not isinstance(made, cst.Call) or not isinstance(statement, cst.Expr):
+    if not isinstance(made, cst.Call):
+        return False
+    if found.name == "torch.device" and isinstance(statement, cst.Assign):
+        takers = file.takers
+        node = takers and file.python and file.python.at(file.tree.span(made))
+        return isinstance(node, ast.expr) and takers is not None and not takers.of(node)
+    if not isinstance(statement, cst.Expr):
         return False
     if found.name == "torch.device":
         return True

@@ -29,10 +29,10 @@ FOREIGN = rule(
     Only for callables imported from libraries on a short list (transformers, diffusers,
     accelerate, sentence_transformers, timm, open_clip, clip, whisper, ultralytics, torchvision,
     torchaudio, safetensors, peft, kornia, lpips), only for keywords that say `device` or
-    `map_location`, and only for literals.
+    `map_location`, and only for literals, or for a choice of one where it is handed over.
 
     A variable that holds the answer to the question for CUDA (`device = "cuda" if
-    torch.cuda.is_available() else "cpu"`) and is handed to such a library, or to any other package that
+    torch.cuda.is_available() else "cpu"`, or an `if` that sets it) and is handed to such a library, or to any other package that
     is not part of the program, gets the device there: with the question alone answered for the device
     in use, the library would be told of CUDA where it was told of the CPU. So does what it hands to any function
     in a package that knows MPS by its name. What is given as a `device_map`
@@ -128,15 +128,21 @@ def _held(file: File, call: cst.Call, node: cst.Arg) -> None:
 def _chosen(file: File, call: cst.Call, node: cst.Arg) -> bool:
     """Give the device for CUDA's name where a variable is handed on that holds it if there is CUDA; tell whether that is so."""
     value = node.value
-    if file.options.style == "accelerator" or not is_device_word(value):
+    if file.options.style == "accelerator":
+        return False
+    if isinstance(value, cst.IfExp):  # chosen where it is given
+        foreign = node.keyword is not None and _is_foreign(file, call.func)
+        if not foreign or _DEVICE_KEYWORD.search(_called(node)) is None or _moves(call):
+            return False
+        return _give_the_device(file, value)
+    if not is_device_word(value):
         return False
     if node.keyword is not None and not _DEVICE_KEYWORD.search(node.keyword.value):
         return False
     # A map of devices is read by accelerate, whoever hands it on to there.
     mapped = node.keyword is not None and node.keyword.value == "device_map"
     # And where MPS is known, its name is as good a word as CUDA's.
-    moves = isinstance(call.func, cst.Attribute) and call.func.attr.value in _MOVES
-    own = not moves and knows_mps(file) and file.resolver.torch_name(call.func) is None
+    own = not _moves(call) and knows_mps(file) and file.resolver.torch_name(call.func) is None
     if not (mapped or own or _is_foreign(file, call.func)):
         return False
     done = False
@@ -150,18 +156,43 @@ def _chosen(file: File, call: cst.Call, node: cst.Arg) -> bool:
     for each in given:
         if isinstance(each, cst.BooleanOperation):
             each = each.right  # `device or ("cuda" if … else "cpu")`
-        if (
-            isinstance(each, cst.IfExp)
-            and file.flow.names_cuda(each.body)
-            and not file.stays(each.body)
-        ):
-            done = True
-            if isinstance(each.body, cst.SimpleString) and _is_answered(file, each.test):
-                inner = file.tree.span(each.body)
-                file.wrap(FOREIGN, inner, f"str({file.here(each)}.device(", inner, "))")
-        elif isinstance(each, cst.IfExp):
-            done = done or file.stays(each.body)
+        done = _give_the_device(file, each) or done
     return done
+
+
+def _give_the_device(file: File, given: cst.BaseExpression) -> bool:
+    """Give the device for CUDA's name where a question chooses that, by an expression or an ``if``; tell whether it does."""
+    chosen, test = given, None
+    choice = _arm_around(file, given)
+    if isinstance(given, cst.IfExp):
+        chosen, test = given.body, given.test
+    elif choice is not None and (file.stays(given) or _is_answered(file, choice.test)):
+        test = choice.test
+    if test is None:
+        return False
+    if file.stays(chosen):
+        return True
+    if not file.flow.names_cuda(chosen):
+        return False
+    if isinstance(chosen, cst.SimpleString) and _is_answered(file, test):
+        inner = file.tree.span(chosen)
+        file.wrap(FOREIGN, inner, f"str({file.here(given)}.device(", inner, "))")
+    return True
+
+
+def _arm_around(file: File, given: cst.CSTNode) -> cst.If | None:
+    """Return the ``if`` whose answer is yes where a variable gets what it is given."""
+    arm = next((p for p in file.tree.ancestors(given) if isinstance(p, cst.BaseSuite)), None)
+    choice = file.tree.parents.get(arm) if arm is not None else None
+    return choice if isinstance(choice, cst.If) and choice.body is arm else None
+
+
+def _moves(call: cst.Call) -> bool:
+    return isinstance(call.func, cst.Attribute) and call.func.attr.value in _MOVES
+
+
+def _called(node: cst.Arg) -> str:
+    return node.keyword.value if node.keyword is not None else ""
 
 
 def _is_answered(file: File, test: cst.BaseExpression) -> bool:

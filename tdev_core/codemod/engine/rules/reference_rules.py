@@ -23,7 +23,8 @@ REFERENCE = rule(
     (`{"cuda": torch.cuda.synchronize, "mps": torch.mps.synchronize}`), and a function, CUDA's aside, that is
     a key of a table, of a set or of a test (`{torch.load: wrapped}`), where torch's own is compared with it.
     So does a question whose answer is only put into words as CUDA's: `f"cuda.available={torch.cuda.is_available()}"`,
-    `("CUDA available?", torch.cuda.is_available())`, or beside `torch.version.cuda` in a table.
+    `("CUDA available?", torch.cuda.is_available())`, or beside `torch.version.cuda` in a table. And one that chooses a word
+    which says CUDA and is told and nothing else, or a word that nothing reads.
 
     Where the name does not speak of CUDA (`torch.load`, `torch.jit.script`, `new_group`), the report says in
     a line why it is tdev's.

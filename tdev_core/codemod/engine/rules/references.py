@@ -62,6 +62,7 @@ from tdev_core.codemod.engine.rules.speaks_of_others import (
     said_of_others,
 )
 from tdev_core.codemod.engine.rules.stand_ins import is_answered
+from tdev_core.codemod.engine.rules.taken import why_it_is_left
 from tdev_core.codemod.engine.rules.tellings import (
     CHOOSES_A_WORD,
     asks_to_copy_unwaited,
@@ -350,6 +351,10 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
             return
         if not file.options.program and only_chooses_a_word(file, asked):
             kept_question(file, found, ARMS, f"{name} {CHOOSES_A_WORD}; {LEFT}", "note")
+            return
+        if not file.options.program and (why := why_it_is_left(file, asked)) is not None:
+            kept_question(file, found, ARMS, f"{name} {why}; {LEFT}", "note")
+            leave_what_it_opens(file, found.node)
             return
     if not in_a_row_of_its_own(file, found.node) and not left_to_script(file, found.node, name):
         at_least_one(file, found)

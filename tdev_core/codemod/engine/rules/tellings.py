@@ -75,11 +75,7 @@ def only_chooses_a_word(file: File, asked: cst.CSTNode) -> bool:
     if isinstance(choice, cst.UnaryOperation):
         asked, choice = choice, file.tree.parents[choice]
     if isinstance(choice, cst.IfExp) and choice.test is asked:
-        if _is_beside_an_accelerator(file, choice):
-            return True
         arms = [file.tree.text(choice.body), file.tree.text(choice.orelse)]
-        if _is_kept_for_lightning(file, choice) and all(map(_WORD.fullmatch, arms)):
-            return True
         if not (all(map(_LITERAL.fullmatch, arms)) and any(map(_GPU.fullmatch, arms))):
             return False
         holder = file.tree.parents[choice]
@@ -96,11 +92,6 @@ def only_chooses_a_word(file: File, asked: cst.CSTNode) -> bool:
         return False
     bodies = [choice.body, *([choice.orelse.body] if isinstance(choice.orelse, cst.Else) else [])]
     lines = [line for body in bodies for line in file.tree.text(body).strip().splitlines()]
-    if _GIVES_AN_ACCELERATOR.search("\n".join(lines)) and all(
-        _GIVES_A_SETTING.fullmatch(line.strip()) for line in lines
-    ):
-        bare = lines[0].lstrip().startswith(("accelerator", "devices"))
-        return not bare or file.in_code(_TOLD_LIGHTNING, "accelerator") is not None
     sets = [_SETS.fullmatch(line.strip()) for line in lines]
     if not all(sets):
         return False
@@ -113,45 +104,6 @@ def only_chooses_a_word(file: File, asked: cst.CSTNode) -> bool:
     return all(
         found and found["entry"] and re.search(_TAKES_GPU.format(re.escape(found["base"])), text)
         for found in sets
-    )
-
-
-# Lightning's own word, which is `"cuda"` there: `cfg.accelerator = "cuda"`.
-_GIVES_AN_ACCELERATOR = re.compile(r"(?m)^\s*(?:\w+\.)*accelerator[ \t]*=[ \t]*[\"']\w+[\"']")
-_GIVES_A_SETTING = re.compile(
-    r"(?:(?:\w+\.)*accelerator[ \t]*=[ \t]*[\"']\w+[\"']|(?:\w+\.)*(?!\w*device\b)\w+[ \t]*=[ \t]*(?:None|-?\d+))"
-)
-_WORD = re.compile(r"None|[\"']\w+[\"']")
-_TOLD_LIGHTNING = re.compile(
-    r"\b(?:Trainer|Fabric)\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\baccelerator\s*=\s*accelerator\b"
-)
-
-
-def _is_kept_for_lightning(file: File, choice: cst.IfExp) -> bool:
-    """Tell whether a choice is kept as ``accelerator``, which Lightning's trainer is told by that name."""
-    kept = file.tree.parents[choice]
-    if not isinstance(kept, cst.Assign) or file.tree.text(kept.targets[0].target) != "accelerator":
-        return False
-    return file.in_code(_TOLD_LIGHTNING, "accelerator") is not None
-
-
-_BESIDE_IT = frozenset({"accelerator", "devices", "gpus", "num_nodes", "precision", "strategy"})
-
-
-def _is_beside_an_accelerator(file: File, choice: cst.IfExp) -> bool:
-    """Tell whether a choice is an argument of a call that is told Lightning's word, too: ``Trainer(accelerator=a, devices=…)``."""
-    argument = file.tree.parents[choice]
-    call = file.tree.parents[argument]
-    if not isinstance(argument, cst.Arg) or not isinstance(call, cst.Call):
-        return False
-    keywords = {arg.keyword.value for arg in call.args if arg.keyword is not None}
-    name = argument.keyword.value if argument.keyword is not None else ""
-    chosen = file.tree.text(choice.body) + file.tree.text(choice.orelse)
-    return (
-        name in _BESIDE_IT
-        and "accelerator" in keywords - {name}
-        and "cuda" not in chosen
-        and "device(" not in chosen
     )
 
 
