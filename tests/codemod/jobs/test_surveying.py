@@ -423,3 +423,25 @@ def test_what_a_package_beside_the_tree_takes_stays_cudas(
         *(True, True, True, True),
     ]
     assert "somereader.Reader(gpu=…), of which nothing is known" in ran.out + ran.err
+
+
+@pytest.mark.parametrize("asks", ["self.is_cuda()", "self.encoder.is_cuda()"])
+def test_a_method_that_its_own_class_asks_goes_with_its_device(
+    place: Path, asks: str, codemod: Callable[..., Ran]
+) -> None:
+    """It guards the moves to a device that is the one in use; what others ask of it is an answer for them."""
+    folder = place / "sentences"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("")
+    path = folder / "encoder.py"
+    path.write_text(
+        "import torch\n\nDEVICE = torch.device('cuda' if torch.cuda.is_available() else 'cpu')\n\n\n"
+        "class Encoder(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.lstm = torch.nn.LSTM(3, 4)\n        self.to(DEVICE)\n\n"
+        "    def is_cuda(self):\n        return self.lstm.bias_hh_l0.data.is_cuda\n\n"
+        f"    def encode(self, batch):\n        if {asks}:\n            batch = batch.to(DEVICE)\n"
+        "        return self.lstm(batch)\n"
+    )
+    codemod("sentences", engine=REAL)
+    own = asks.startswith("self.is_cuda")
+    assert ("return tdev.is_accelerator(" in path.read_text()) == own

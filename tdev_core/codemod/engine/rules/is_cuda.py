@@ -37,7 +37,8 @@ def is_cuda_attributes(file: File) -> None:
         if (stays := judged.stays) is not None:
             rule = stays.rule or IS_CUDA
             unknown = stays.unknown
-            file.find(rule, node, stays.said, stays.severity, unknown=unknown)
+            if stays.said:
+                file.find(rule, node, stays.said, stays.severity, unknown=unknown)
             if stays.rule is not None or stays.guards:
                 file.questions.append(Question(node, True, node.value, ARMS))
         elif file.options.style == "accelerator":

@@ -154,6 +154,8 @@ def asked_by(file: File, node: cst.CSTNode) -> Asked | None:
 
 # What a mock of torch's function was given by tdev's, a device by then: `call.kwargs["device"] == "cuda"`.
 _RECORDED = re.compile(r"\b(?:kwargs|call_args)\b")
+# By the name that a module of the program has for it, which is tdev's then: `patch("package.module.torch.zeros")`.
+_OF_THE_TREES_TORCH = re.compile(r"\bpatch\(\s*[\"'](?:\w+\.)+torch\.")
 
 
 def is_cudas_name(file: File, node: cst.CSTNode) -> bool:
@@ -192,6 +194,14 @@ def judge(file: File, asked: Asked) -> Judged:
         if asked.exact and not formatted and of_tdev and is_own_device(file, operand):
             said = "is a torch.device, which no string is equal to: compare its type"
             return Judged(Stays(f"{short(file, operand)} {said}", opens=False))
+    if (
+        file.options.style == "alias"
+        and asked.compares
+        and _RECORDED.search(file.tree.text(operand))
+    ):
+        if _OF_THE_TREES_TORCH.search(file.code) is not None:
+            said = "a mock of what is tdev's there records the word that was given; left as it is"
+            return Judged(Stays(said, severity="note", opens=False))
     if (stays := _beside_others(file, asked)) is not None:
         return Judged(stays)
     if file.options.style == "accelerator":
@@ -304,6 +314,8 @@ def _opens_a_bare_assertion(file: File, node: cst.CSTNode) -> bool:
 def _of_a_tensor(file: File, asked: Asked) -> Judged:
     node = asked.node
     of_tdev = file.options.style != "accelerator"
+    if of_tdev and _is_kept_by_its_class(file, node, asked.operand):
+        return Judged(Stays(opens=False))
     if decides_beside_other_arms(file, node):
         return Judged(Stays("this test chooses between backends; left as it is", ARMS, beside=True))
     if _is_the_question(file, node):
@@ -362,10 +374,41 @@ def _chooses_foreach(file: File, node: cst.CSTNode) -> bool:
     return False
 
 
+def _is_kept_by_its_class(file: File, node: cst.CSTNode, operand: cst.CSTNode) -> bool:
+    """Tell whether ``self.is_cuda`` is what the class itself sets, with the answer that is given there."""
+    if not isinstance(operand, cst.Name) or operand.value != "self":
+        return False
+    home = next((p for p in file.tree.ancestors(node) if isinstance(p, cst.ClassDef)), None)
+    if home is None or "is_cuda" not in file.tree.source:
+        return False
+    return _SETS_ITS_OWN.search(file.tree.source, *file.tree.span(home)) is not None
+
+
+_SETS_ITS_OWN = re.compile(r"\bself\.is_cuda[ \t]*(?::[^=\n]+)?=(?!=)")
+
+
 def _is_the_question(file: File, node: cst.CSTNode) -> bool:
-    """Tell whether a property ``is_cuda`` gives the answer of what it holds: who asks it is not known to have other arms."""
+    """Tell whether a property ``is_cuda`` gives the answer of what it holds: who asks it is not known to have other arms.
+
+    A method that nobody but its own class asks is no answer for others.
+    """
     home = enclosing_function(file, node)
-    return not file.options.program and home is not None and home.name.value == "is_cuda"
+    if file.options.program or home is None or home.name.value != "is_cuda":
+        return False
+    return not _is_asked_by_its_class_alone(file, home)
+
+
+_ASKED_OF_SELF = re.compile(r"(?<=\bself)\.is_cuda\(\)")
+_ASKED = re.compile(r"\.is_cuda\(\)")
+
+
+def _is_asked_by_its_class_alone(file: File, home: cst.FunctionDef) -> bool:
+    around = next((p for p in file.tree.ancestors(home) if isinstance(p, cst.ClassDef)), None)
+    tree = file.options.tree
+    if around is None or tree is None or "is_cuda" in tree.beside or home.decorators:
+        return False
+    own = len(_ASKED_OF_SELF.findall(file.code, *file.tree.span(around)))
+    return own > 0 and own == len(_ASKED.findall(file.code))
 
 
 # -- beside one another --------------------------------------------------------------------------------

@@ -1,0 +1,19 @@
+import torch
+
+from .loaders import Loader
+
+
+class Evaluator:
+    def __init__(self, model):
+        self.model = model
+        self.is_cuda = next(self.model.parameters()).is_cuda
+
+    def scores(self, table):
+        if self.is_cuda:
+            return Loader(table, use_cuda="batch")
+        return Loader(table)
+
+
+class Table:
+    def scores(self, table):
+        return Loader(table, use_cuda=self.is_cuda), torch.zeros(2)
