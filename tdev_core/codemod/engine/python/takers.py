@@ -24,13 +24,14 @@ from tdev_core.codemod.engine.python.tree import PythonTree
 _MOST = 200
 """The expressions on the way of one value that are looked at."""
 
-Kind = Literal["package", "torch", "told", "open", "unknown"]
+Kind = Literal["package", "torch", "profiler", "told", "open", "unknown"]
 
 
 class Taker(NamedTuple):
     """One who takes a value.
 
     - ``package``: a callable that is imported from a package beside torch and the program, ``by`` its full name;
+    - ``profiler``: the methods of torch's memory profiler that are told a device by its name;
     - ``torch``: torch, or a method that moves tensors; ``told``: a message, a log, an error that is raised, or a call
       ``by`` which an arm of a choice tells something;
     - ``open``: nobody in this file, but others may read where it is kept;
@@ -62,6 +63,7 @@ _LOGS = re.compile(r"(?i)\b\w*log(?:ger|ging)?\b|\bwarnings\b|\bconsole\b")
 _PRINTS = frozenset({"print", "pprint", "rprint", "click.echo", "tqdm.write", "warnings.warn"})
 _MOVES = frozenset({"to", "cuda", "to_empty"})
 _TORCH = frozenset({"torch", "tdev"})
+_PROFILES = re.compile(r"_coalesce_timeline|export_memory_timeline(?:_\w+)?")
 
 
 class Takers:
@@ -465,6 +467,9 @@ class Takers:
         full = self._full(func)
         if self._decorates(call):
             self._found.append(_UNKNOWN)
+            return
+        if _PROFILES.fullmatch(ast.unparse(func).rpartition(".")[2]):
+            self._take("profiler")
             return
         if full in ("functools.partial", "partial") and call.args:
             func, full = call.args[0], self._full(call.args[0])

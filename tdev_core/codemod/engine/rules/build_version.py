@@ -12,6 +12,7 @@ from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.rules.arms import enclosing_function
 from tdev_core.codemod.engine.rules.compare import binds_tighter
 from tdev_core.codemod.engine.rules.guards import guards_cuda_only
+from tdev_core.codemod.engine.rules.taken import is_only_told
 from tdev_core.codemod.engine.rules.tellings import said_before
 from tdev_core.codemod.engine.rules.torchscript import left_to_script
 
@@ -141,7 +142,9 @@ def _tells(file: File, node: cst.CSTNode) -> bool:
             return False
         func = call.func.attr if isinstance(call.func, cst.Attribute) else call.func
         return isinstance(func, cst.Name) and _TELLS.match(func.value) is not None
-    return isinstance(parent, cst.FormattedStringExpression) and _is_said(file, parent)
+    if not isinstance(parent, cst.FormattedStringExpression):
+        return False
+    return _is_said(file, parent) or is_only_told(file, node)
 
 
 def _is_said(file: File, node: cst.CSTNode) -> bool:

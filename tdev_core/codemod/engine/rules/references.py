@@ -62,7 +62,11 @@ from tdev_core.codemod.engine.rules.speaks_of_others import (
     said_of_others,
 )
 from tdev_core.codemod.engine.rules.stand_ins import is_answered
-from tdev_core.codemod.engine.rules.taken import why_it_is_left
+from tdev_core.codemod.engine.rules.taken import (
+    PROFILER,
+    is_for_the_memory_profiler,
+    why_it_is_left,
+)
 from tdev_core.codemod.engine.rules.tellings import (
     CHOOSES_A_WORD,
     asks_to_copy_unwaited,
@@ -271,6 +275,11 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
         if name in ASKED:
             leave_what_it_opens(file, found.node)
         return
+    if name == "torch.cuda.current_device" and call is not None:
+        if is_for_the_memory_profiler(file, file.tree.parents[found.node]):
+            said = f"{name} goes to {PROFILER}; {LEFT}"
+            kept_question(file, found, ARMS, said, "note")
+            return
     rest = name[len(routed) + 1 :]
     if routed == "torch.cuda" and rest.startswith("_"):
         file.find(PRIVATE, found.node, f"{name} is private to torch; tdev mirrors public names")

@@ -21,6 +21,7 @@ from tdev_core.ecosystem.device_table import holders, named
 TOLD = "is only put into words, which say CUDA"
 KNOWS_CUDA = "which knows CUDA and no device of tdev's"
 MAY_ASK_ITSELF = "of which nothing is known, and which may look for CUDA itself"
+PROFILER = "torch's memory profiler, which records what CUDA and the CPU hold"
 OF_A_TEST_RUN = "decides about a run of tests, in which other packages run as well"
 READ_BY_NOBODY = "decides what nobody reads"
 _CHOOSERS = frozenset(named("words"))
@@ -46,13 +47,13 @@ def why_it_is_left(file: File, asked: cst.CSTNode) -> str | None:
     """Say why the answer of a question is no business of tdev's, by who takes it; None where somebody else does."""
     if _is_of_a_test_run(file, asked):
         return OF_A_TEST_RUN
-    tree, takers = file.python, file.takers
-    node = tree.at(file.tree.span(asked)) if tree is not None else None
-    if takers is None or not isinstance(node, ast.expr):
+    found, takers = _takers(file, asked), file.takers
+    if takers is None:
         return None
-    found = takers.of(node)
     if (refusing := next((t for t in found if _refuses(t)), None)) is not None:
         return f"goes to {_called(refusing)}, {KNOWS_CUDA}"
+    if any(t.kind == "profiler" for t in found):
+        return f"goes to {PROFILER}"
     if any(t.kind in ("torch", "unknown") for t in found):
         return None
     packages = [t for t in found if t.kind == "package"]
@@ -67,6 +68,23 @@ def why_it_is_left(file: File, asked: cst.CSTNode) -> str | None:
     if not found:
         return READ_BY_NOBODY
     return TOLD if any(map(_SAYS_CUDA.search, takers.words)) else None
+
+
+def is_only_told(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a value goes into messages and errors, whichever way, and nowhere else."""
+    found = _takers(file, node)
+    return bool(found) and all(t.kind == "told" and not t.by for t in found)
+
+
+def is_for_the_memory_profiler(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether torch's memory profiler is told something, which has recorded what CUDA and the CPU hold."""
+    return any(t.kind == "profiler" for t in _takers(file, node))
+
+
+def _takers(file: File, node: cst.CSTNode) -> list[Taker]:
+    tree, takers = file.python, file.takers
+    asked = tree.at(file.tree.span(node)) if tree is not None else None
+    return takers.of(asked) if takers is not None and isinstance(asked, ast.expr) else []
 
 
 def _called(taker: Taker) -> str:
