@@ -22,6 +22,7 @@ from tdev_core.codemod.engine.rules.kernels_beside import (
     prepares_for_a_kernel,
 )
 from tdev_core.codemod.engine.rules.other_runtimes import (
+    device_choice,
     handed_to_a_runtime,
     holder_of,
     names_of_another_framework,
@@ -298,16 +299,63 @@ def _puts_a_number_behind(file: File, node: cst.CSTNode) -> bool:
 
 
 def _is_given_with_double(file: File, node: cst.CSTNode) -> bool:
-    """Tell whether the variable that keeps what is chosen is given in one line with double precision."""
-    kept = next((p for p in file.tree.ancestors(node) if isinstance(p, cst.Assign)), None)
-    target = kept.targets[0].target if kept is not None else None
-    if not isinstance(target, cst.Name):
+    """Tell whether the variable that keeps what is chosen is given in one line with double precision, or with NumPy's numbers of that."""
+    if (name := _chosen_name(file, node)) is None:
         return False
     home = enclosing_function(file, node)
     span = file.tree.span(home) if home is not None else (0, len(file.tree.source))
-    name = re.compile(rf"(?<![\w.]){target.value}\b(?![ \t]*=(?!=))")
+    used = re.compile(rf"(?<![\w.]){name}\b(?![ \t]*=(?!=))")
     lines = file.tree.source[slice(*span)].splitlines()
-    return any(name.search(line) and DOUBLE.search(line.partition("#")[0]) for line in lines)
+    if any(used.search(line) and DOUBLE.search(line.partition("#")[0]) for line in lines):
+        return True
+    text = file.tree.source[slice(*span)]
+    return _NUMPYS_DOUBLE.search(text) is not None and _is_made_of_doubles(file, node, name)
+
+
+def _chosen_name(file: File, node: cst.CSTNode) -> str | None:
+    """Return the variable that keeps a device which a question chooses, by an expression or by an ``if``."""
+    choice = device_choice(file, node)
+    if isinstance(choice, cst.If):
+        set_there = _SETS_A_NAME.match(file.tree.text(choice.body))
+        return set_there[1] if set_there is not None else None
+    kept = next((p for p in file.tree.ancestors(node) if isinstance(p, cst.Assign)), None)
+    target = kept.targets[0].target if kept is not None else None
+    return target.value if isinstance(target, cst.Name) else None
+
+
+_SETS_A_NAME = re.compile(r"\s*(\w+)[ \t]*=(?!=)")
+_NUMPYS_DOUBLE = re.compile(
+    r"[\"'](?:float64|double|f8)[\"']|\b(?:np|numpy)\.(?:float64|double)\b|dtype=float\b"
+)
+_KEEP_THE_DTYPE = frozenset({"tensor", "as_tensor", "asarray", "from_numpy"})
+
+
+def _is_made_of_doubles(file: File, node: cst.CSTNode, name: str) -> bool:
+    """Tell whether a tensor is made on a device of what NumPy holds in double precision: ``torch.tensor(a.astype("float64"), device=device)``."""
+    tree = file.python
+    asked = tree.at(file.tree.span(node)) if tree is not None else None
+    if tree is None or asked is None:
+        return False
+    homes = (p for p in tree.ancestors(asked) if isinstance(p, ast.FunctionDef))
+    for call in ast.walk(next(homes, tree.module)):
+        if not isinstance(call, ast.Call) or not call.args:
+            continue
+        made = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+        named = {each.arg: each.value for each in call.keywords}
+        if made == "to" and isinstance(call.func, ast.Attribute):
+            device: ast.expr | None = call.args[0]
+            inner = call.func.value
+            holder = inner if isinstance(inner, ast.Call) and inner.args else None
+            made = holder.func.attr if holder and isinstance(holder.func, ast.Attribute) else ""
+            named |= {each.arg: each.value for each in (holder.keywords if holder else [])}
+        else:
+            device, holder = named.get("device"), call
+        if holder is None or made not in _KEEP_THE_DTYPE or "dtype" in named:
+            continue
+        if isinstance(device, ast.Name) and device.id == name:
+            if _NUMPYS_DOUBLE.search(tree.source(holder.args[0])) is not None:
+                return True
+    return False
 
 
 _NEAR = 3
@@ -325,12 +373,17 @@ def _chooses_for_double(file: File, node: cst.CSTNode) -> bool:
     ``tkwargs = {"dtype": torch.double, "device": torch.device("cuda" if torch.cuda.is_available() else "cpu")}``.
     """
     statement = file.tree.statement(node)
-    if file.options.style == "accelerator" or not _CHOSEN.search(file.tree.text(statement)):
+    if file.options.style == "accelerator":
         return False  # that target has a reason of its own
+    choice = device_choice(file, node)
+    if not (isinstance(choice, cst.If) or _CHOSEN.search(file.tree.text(statement))):
+        return False
     if _is_all_in_double(file.code):
         return True
     if _is_given_with_double(file, node):
         return True
+    if isinstance(choice, cst.If):
+        return False
     first, last = (file.tree.position(at)[0] for at in file.tree.span(statement))
     rows = range(max(1, first - _NEAR), min(file.tree.line_count, last + _NEAR) + 1)
     return any(DOUBLE.search(file.tree.line_text(row).partition("#")[0]) for row in rows)

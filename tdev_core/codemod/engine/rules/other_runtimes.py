@@ -77,7 +77,7 @@ def why_its_user_needs_it(file: File, question: cst.CSTNode) -> str | None:
 
     It refuses all others, or it, or the class that keeps the device, computes in double precision.
     """
-    if file.options.style == "accelerator" or (choice := _choice(file, question)) is None:
+    if file.options.style == "accelerator" or (choice := device_choice(file, question)) is None:
         return None
     if _ASKS.search(file.tree.text(choice.test)) is None:
         return None  # what a person asked for
@@ -98,7 +98,7 @@ def why_its_user_needs_it(file: File, question: cst.CSTNode) -> str | None:
     )
 
 
-def _choice(file: File, question: cst.CSTNode) -> cst.IfExp | cst.If | None:
+def device_choice(file: File, question: cst.CSTNode) -> cst.IfExp | cst.If | None:
     """Return the choice of a device that a question decides, if it does: by an expression, or by an ``if`` that sets one."""
     below = question
     for parent in file.tree.ancestors(question):

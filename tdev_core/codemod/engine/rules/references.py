@@ -219,6 +219,11 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
     if name == "torch.set_default_tensor_type" and call is not None and call.args:
         if "cuda" not in file.tree.text(call.args[0].value) and _names_a_type(call.args[0].value):
             return  # of the CPU, which is torch's own
+        if "Double" in file.tree.text(call.args[0].value) and not file.options.program:
+            said = f"{name} chooses CUDA for double precision, which MPS has not; {LEFT}"
+            kept_question(file, found, REFERENCE, said, "note")
+            file.untouched.append(file.tree.span(call.args[0].value))
+            return
     if name.startswith("torch.utils.cpp_extension.") and (
         plain_extensions(file) or (not file.options.program and is_built_by_torch(file, found.node))
     ):
