@@ -46,7 +46,8 @@ STRINGS = rule(
     `__import__("torch")`, whose names no rule can follow, and a condition that pytest reads from a string,
     `skipif("not torch.cuda.is_available()")`. So are other strings that are Python and call `torch.cuda`
     (`"torch.cuda.is_available()"` in a configuration), and a module that is looked up by a device's name
-    (`getattr(torch, device.type)`).
+    (`getattr(torch, device.type)`), and a handler that looks for the words of CUDA's allocator
+    (`"CUDA out of memory" in str(error)`): the sim and MLX say the same, MPS says its own.
 
     Every other string is prose, a path or a payload and is left alone.
     """,
