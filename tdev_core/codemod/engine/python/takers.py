@@ -347,18 +347,16 @@ class Takers:
                     self._passed(call, key, given, made, whole=True)
                     return
             case ast.Assign(targets=[ast.Name() | ast.Attribute() as owner]):
-                self._entry_of(owner, key, made, parent)
+                self._entry_of(owner, key, made)
                 return
             case ast.AnnAssign(target=(ast.Name() | ast.Attribute()) as owner):
-                self._entry_of(owner, key, made, parent)
+                self._entry_of(owner, key, made)
                 return
             case _:
                 pass
         self._found.append(_UNKNOWN)
 
-    def _entry_of(
-        self, owner: ast.expr, key: str, made: bool, part: ast.stmt | None = None
-    ) -> None:
+    def _entry_of(self, owner: ast.expr, key: str, made: bool) -> None:
         """Follow the entry of a dictionary by the uses of what it is kept in."""
         uses: list[ast.expr]
         if isinstance(owner, ast.Name):
@@ -369,17 +367,13 @@ class Takers:
         else:
             self._found.append(_UNKNOWN)
             return
-        if part is None and not self._is_own(owner):
-            self._take("open")  # whoever made it may read it
+        if isinstance(owner, ast.Name) and (
+            self._is_public(owner) or not self._values.is_table_made_here(owner, owner.id)
+        ):
+            self._take("open")  # another file, or whoever made it, may read it
         for use in uses:
             if use is not owner:
                 self._of_table(use, key, made)
-
-    def _is_own(self, owner: ast.expr) -> bool:
-        """Tell whether a dictionary is what a function got by ``**kwargs``, which nobody else has."""
-        home = next((p for p in self._tree.ancestors(owner) if isinstance(p, FUNCTIONS)), None)
-        caught = home.args.kwarg if home is not None else None
-        return isinstance(owner, ast.Name) and caught is not None and caught.arg == owner.id
 
     def _of_table(self, use: ast.expr, key: str, made: bool) -> None:
         """Follow an entry through one use of the dictionary that it is in."""

@@ -716,6 +716,22 @@ class Values:
         home = node if isinstance(node, FUNCTIONS) else self._scope(node, name)
         return self._uses_in(home, name)
 
+    def is_table_made_here(self, node: ast.AST, name: str) -> bool:
+        """Tell whether a name means a dictionary that its function has made, or collects keywords in: nobody else has it yet."""
+        home = self._scope(node, name)
+        if isinstance(home, FUNCTIONS) and name in parameters(home):
+            caught = home.args.kwarg
+            return caught is not None and caught.arg == name
+        given = self._bound_in(home).get(name, [])
+        values = [each.value for each in given if isinstance(each, (ast.Assign, ast.AnnAssign))]
+        return 0 < len(values) == len(given) and all(
+            isinstance(each, ast.Dict)
+            or isinstance(each, ast.Call)
+            and isinstance(each.func, ast.Name)
+            and each.func.id == "dict"
+            for each in values
+        )
+
     def _scope(self, node: ast.AST, name: str) -> ast.AST:
         """Return the function, or the module, whose variable a name is that stands at ``node``."""
         home = self._home(node)

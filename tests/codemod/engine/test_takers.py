@@ -1,0 +1,97 @@
+"""Who takes a value, by whichever way it goes there."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from tdev_core.codemod.engine.python.devices import Devices
+from tdev_core.codemod.engine.python.lines import Lines
+from tdev_core.codemod.engine.python.takers import Taker, Takers
+from tdev_core.codemod.engine.python.tree import PythonTree
+
+HEAD = "import torch, other, own, logging\nfrom other import Base\nfrom .near import helper\n\n"
+
+
+def _taken(text: str) -> list[Taker]:
+    """Return who takes ``asked()`` in a text."""
+    source = HEAD + text
+    tree = PythonTree(Lines(source))
+    calls = (n for n in tree.everything if isinstance(n, ast.Call))
+    asked = next(n for n in calls if ast.unparse(n) == "asked()")
+    return Takers(tree, source, Devices(tree, source), frozenset({"own"})).of(asked)
+
+
+def _said(text: str) -> list[str]:
+    return sorted(
+        {f"{t.kind} {t.by}{f'.{t.parameter}' if t.parameter else ''}".strip() for t in _taken(text)}
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "other.f(gpus=asked())",
+        "def f():\n    n = 1 if asked() else 0\n    m = n\n    other.f(gpus=m)",
+        "def f(n):\n    if asked():\n        n = 2\n    else:\n        n = None\n    other.f(gpus=n)",
+        "def f():\n    d = {'gpus': asked()}\n    other.f(**d)",
+        "def f():\n    d = dict(gpus=asked())\n    other.f(**d)",
+        "def f():\n    d = {}\n    d['gpus'] = asked()\n    other.f(**d, x=1)",
+        "def f(**kw):\n    kw['gpus'] = asked()\n    other.f(**kw)",
+        "other.f({'gpus': 1 if asked() else 0})",
+        "def f():\n    a, n = 1, asked()\n    other.f(gpus=n)",
+        "def f():\n    if (n := asked()):\n        pass\n    other.f(gpus=n)",
+        "def f():\n    n = asked() and not 3\n    other.f(gpus=int(n))",
+        "def f(o):\n    n = asked()\n    other.f(gpus=o.get('gpus', n))",
+        "def g(n):\n    other.f(gpus=n)\ndef f():\n    g(asked())",
+        "def g(**kw):\n    other.f(**kw)\ndef f():\n    g(gpus=asked())",
+        "class A(Base):\n    def __init__(self, n):\n        other.f(gpus=n)\ndef f():\n    A(n=asked())",
+        "from functools import partial\nmake = partial(other.f, gpus=asked())",
+        "def f():\n    n = 0\n    for _ in range(2):\n        other.f(gpus=n)\n        n = asked()",
+        "def f():\n    n = asked()\n    def g():\n        return other.f(gpus=n)\n    return g",
+        "def f():\n    w = {True: 'a', False: 'b'}[asked()]\n    other.f(gpus=w)",
+        "def f():\n    w = f'cuda:{asked()}'\n    other.f(gpus=w.upper())",
+    ],
+)
+def test_a_package_takes_it(text: str) -> None:
+    assert _said(text) == ["package other.f.gpus"]
+
+
+@pytest.mark.parametrize(
+    ("text", "who"),
+    [
+        ("def f():\n    n = asked()", []),
+        ("def f():\n    n = asked()\n    n = 3\n    other.f(n)", []),
+        ("def f():\n    n = 'a' if asked() else 'b'\n    print('on ' + n)", ["told"]),
+        ("def f():\n    m = f'{asked()}'\n    raise ValueError(m)", ["told"]),
+        ("def f():\n    logging.info('%s', asked())", ["told"]),
+        ("def f(x):\n    d = 'a' if asked() else 'b'\n    return x.to(d)", ["torch"]),
+        ("def f():\n    return torch.zeros(2, device=asked())", ["torch torch.zeros"]),
+        ("class A(Base):\n    def __init__(self):\n        super().__init__(n=asked())", ["package other.Base.n"]),
+        ("class A:\n    def f(self):\n        self.n = asked()\n    def g(self):\n        other.f(n=self.n)", ["open", "package other.f.n"]),
+        ("n = asked()\nother.f(n=n)", ["open", "package other.f.n"]),
+        ("def g():\n    return 'a' if asked() else 'b'\nother.f(n=g())", ["open", "package other.f.n"]),
+        ("def f(m):\n    d = m.cuda() if asked() else m", ["unknown"]),
+        ("def f(m):\n    if asked():\n        m.cuda()", ["unknown"]),
+        ("def f():\n    for _ in range(asked()):\n        pass", ["unknown range"]),
+        ("def f():\n    return own.f(asked())", ["unknown own.f"]),
+        ("def f():\n    return helper(asked())", ["unknown .near.helper"]),
+        ("def f():\n    t = torch.float16 if asked() else torch.float32\n    other.f(t)", ["unknown"]),
+        ("@other.mark(asked())\ndef f():\n    pass", ["unknown"]),
+        ("def f():\n    global N\n    N = asked()", ["unknown"]),
+        ("asked()", ["unknown"]),
+    ],
+)  # fmt: skip
+def test_others_take_it(text: str, who: list[str]) -> None:
+    assert _said(text) == who
+
+
+def test_a_device_is_told_from_a_word() -> None:
+    """A call by a name, and a choice of what is made."""
+    texts = (
+        "def f():\n    d = torch.device('a' if asked() else 'b')\n    other.f(d)",
+        "def f():\n    d = torch.device('a') if asked() else torch.device('b')\n    other.f(d)",
+        "def f():\n    d = 'a' if asked() else 'b'\n    other.f(d)",
+    )
+    assert [[t.made for t in _taken(text)] for text in texts] == [[True], [True], [False]]
