@@ -39,6 +39,7 @@ from tdev_core.codemod.engine.vocabulary import (
     NOTE,
     kept_by,
     may_be_kept,
+    places,
     takes_torch_elsewhere,
     without_prose,
 )
@@ -153,6 +154,7 @@ class File:
         """Those of them which do what the arms beside them do for other accelerators."""
         self.settings: list[Span] = []
         """Statements about CUDA that do nothing where there is none, and may stay beside generic ones."""
+        self._in_code: dict[tuple[re.Pattern[str], tuple[str, ...]], re.Match[str] | None] = {}
         self.replaced: set[Span] = set()
         """Imports of packages all of whose uses become torch's own."""
         self.pointed: list[Span] = []
@@ -200,10 +202,29 @@ class File:
 
         ``words``, one of which each match holds, are looked for first: many times faster than a pattern.
         """
-        source = self.tree.source
-        if words and not any(word in source for word in words):
-            return None
-        return pattern.search(self.code) if pattern.search(source) else None
+        key = pattern, words
+        if key not in self._in_code:
+            source = self.tree.source
+            said = not words or any(word in source for word in words)
+            found = said and pattern.search(source) is not None
+            self._in_code[key] = pattern.search(self.code) if found else None
+        return self._in_code[key]
+
+    def on_a_line(self, pattern: re.Pattern[str], *words: str) -> re.Match[str] | None:
+        """Return the same of a pattern that matches from the start of a line alone, with one of these words on that line.
+
+        Lines are looked for by their words: a pattern that begins with ``^`` would be tried at each letter.
+        """
+        key = pattern, words
+        if key not in self._in_code:
+            source = self.tree.source
+            found = any(
+                pattern.match(source, source.rfind("\n", 0, at) + 1) is not None
+                for word in words
+                for at in places(source, word)
+            )
+            self._in_code[key] = pattern.search(self.code) if found else None
+        return self._in_code[key]
 
     def unanswered(self, text: str, chosen: bool = False) -> str:
         """Return a part of the source without what it imports, or calls, of packages that something answers for.

@@ -260,12 +260,11 @@ def holds_tensors(text: str, name: str) -> bool:
 
 
 # The text of a function says of a parameter that it is a `torch.device`: of any other, `x.type` would fail.
-_ASKED_OF_A_DEVICE = r"(?<![\w.]){0}\.(?:type|index)\b(?!\()"
-_MAY_BE_A_STRING = (
-    r"(?<![\w.]){0}\s*(?:[!=]=|\bin\b|not\s+in\b)|(?:isinstance|hasattr|getattr|str)\(\s*{0}\b"
-    r"|(?<![\w.]){0}\.(?:startswith|split|lower)\("
-)
-_GIVEN_ANEW = r"|^[ \t]*{0}[ \t]+=[ \t]"
+# Tried after each place where the name stands: to make a pattern for each name takes longer than to look for it.
+_ASKED_OF_A_DEVICE = re.compile(r"\.(?:type|index)\b(?!\()")
+_MAY_BE_A_STRING = re.compile(r"\s*(?:[!=]=|\bin\b|not\s+in\b)|\.(?:startswith|split|lower)\(")
+_TAKE_A_STRING = ("isinstance(", "hasattr(", "getattr(", "str(")
+_GIVEN_ANEW = re.compile(r"[ \t]+=[ \t]")
 _DOCUMENTED = (
     r"^[ \t]*(?::param\s+)?`?{0}`?\s*[:(]\s*(?:an?\s+)?[:`~a-zA-Z]*?\btorch\.device\b`*([^\n]*)"
 )
@@ -278,17 +277,33 @@ def shown_device(text: str, name: str) -> bool:
     """
     if is_documented_device(text, name):
         return True
-    return asked_as_device(text, name, _MAY_BE_A_STRING + _GIVEN_ANEW)
+    if not asked_as_device(text, name):
+        return False
+    return not any(
+        _GIVEN_ANEW.match(text, at + len(name))
+        and not text[text.rfind("\n", 0, at) + 1 : at].strip(" \t")
+        for at in _places(text, name)
+    )
 
 
-def asked_as_device(text: str, name: str, otherwise: str = _MAY_BE_A_STRING) -> bool:
+def asked_as_device(text: str, name: str) -> bool:
     """Tell whether a text asks for the type of what it calls by a name, and nothing that only a string answers."""
     if f"{name}.type" not in text and f"{name}.index" not in text:
         return False
-    it = re.escape(name)
-    if re.search(_ASKED_OF_A_DEVICE.format(it), text) is None:
+    ends = [at + len(name) for at in _places(text, name)]
+    if not any(_ASKED_OF_A_DEVICE.match(text, end) for end in ends):
         return False
-    return re.search(otherwise.format(it), text, re.MULTILINE) is None
+    for end in ends:
+        if _MAY_BE_A_STRING.match(text, end) is not None:
+            return False
+        before = text[max(0, end - len(name) - _REACH) : end - len(name)].rstrip()
+        following = text[end : end + 1]
+        if before.endswith(_TAKE_A_STRING) and not (following.isalnum() or following == "_"):
+            return False
+    return True
+
+
+_REACH = 80
 
 
 def is_documented_device(text: str, name: str) -> bool:
@@ -344,10 +359,15 @@ def signs(text: str) -> Iterator[int]:
     yield from (found.start() for found in PATCHED.finditer(text))
     yield from (found.start() for found in _NAMED.finditer(text))
     for word in (*WORDS, "import *"):
-        at = text.find(word)
-        while at >= 0:
-            yield at
-            at = text.find(word, at + 1)
+        yield from places(text, word)
+
+
+def places(text: str, word: str) -> Iterator[int]:
+    """Yield the offset of each place where a text has a word, by itself or in a longer one."""
+    at = text.find(word)
+    while at >= 0:
+        yield at
+        at = text.find(word, at + 1)
 
 
 def mentions(text: str) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from tdev_core.codemod.engine.asked import DEVICE, EACH, OBJECT, TENSOR, Asked, Want
 from tdev_core.codemod.engine.python.statements import (
@@ -94,11 +94,24 @@ def _of_tensors(node: ast.expr) -> bool:
 _HAS_MODELS = re.compile(r"(?:transformers|diffusers|peft|optimum|sentence_transformers)\.")
 
 # A class's parameters, a module's, a fixture by another name: what pytest gives a test then is not followed.
-_LISTS_ELSEWHERE = re.compile(
-    r"\bpytestmark\b|\bargnames\b|\binstantiate_\w+\(|\bfixture\([^)]*\bname\s*="
-    r"|^@[^\n]*parametrize\((?:[^()]|\([^()]*\))*\)\s*\nclass\b",
-    re.MULTILINE,
+# Each with a word to start from, which `re` looks for many times faster than for a choice.
+_LISTS_ELSEWHERE = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"pytestmark(?<!\wpytestmark)\b",
+        r"argnames(?<!\wargnames)\b",
+        r"instantiate_(?<!\winstantiate_)\w+\(",
+        r"fixture\((?<!\wfixture\()[^)]*\bname\s*=",
+        r"\n@[^\n]*parametrize\([^()]*(?:\([^()]*\)[^()]*)*\)\s*\nclass\b",
+    )
 )
+
+
+@lru_cache(maxsize=16)  # a text is asked for each of its statements
+def _lists_elsewhere(source: str) -> bool:
+    """Tell whether a text may list what tests are given elsewhere than above them."""
+    text = "\n" + source
+    return any(each.search(text) is not None for each in _LISTS_ELSEWHERE)
 
 
 class Devices(Tensors):
@@ -526,7 +539,7 @@ class Devices(Tensors):
 
     @cached_property
     def _lists_elsewhere(self) -> bool:
-        return _LISTS_ELSEWHERE.search(self._source) is not None
+        return _lists_elsewhere(self._source)
 
     def are_devices(self, node: ast.expr | None) -> bool:
         """Tell whether the items of an expression are real devices, all of them."""

@@ -64,14 +64,16 @@ def _package_brings_tdev(file: File) -> bool:
     if tree is None or tree.of_torch_cuda.isdisjoint(path.parts[:-1]):
         return False
     raw = file.tree.source.encode()
-    if mentions(file.code) or is_script(PurePath(path.name), raw):
+    if is_script(PurePath(path.name), raw):
         return False
     # One of a package of its tools is imported after the package itself; what only lies in its folder need not be.
     top = min(i for i, part in enumerate(path.parts) if part in tree.of_torch_cuda)
     around = (".".join(path.parts[i:-1]) for i in range(top, len(path.parts) - 1))
     if not tree.inner_packages.isdisjoint(around):
-        return not is_for_tests(PurePath(path.name))
-    return not is_for_tests(path) and not is_script(path, raw)
+        brings = not is_for_tests(PurePath(path.name))
+    else:
+        brings = not is_for_tests(path) and not is_script(path, raw)
+    return brings and not mentions(file.code)  # which reads all of the text many times
 
 
 _MARK = re.compile(r"(?:pytest\.)?mark\.\w*cuda\w*\Z")

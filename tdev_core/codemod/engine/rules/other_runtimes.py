@@ -145,7 +145,7 @@ def names_of_another_framework(file: File, node: cst.CSTNode) -> bool:
 
 def imports_a_runtime(file: File) -> bool:
     """Tell whether a file works with such a package, whose objects have a ``device`` that is a string."""
-    found = file.in_code(_FROM_RUNTIME, *RUNTIMES)
+    found = file.on_a_line(_FROM_RUNTIME, *RUNTIMES)
     return found is not None and bool(_of_runtimes(file.code, _own(file)))
 
 
@@ -226,7 +226,7 @@ def told_to_ray(file: File, node: cst.CSTNode) -> bool:
     Of what Ray does not find, such a request is never granted. It finds no GPU of Apple's: github.com/ray-project/ray/pull/38464
     is not merged.
     """
-    rays = file.in_code(_IMPORTS_RAY, "ray") is not None
+    rays = file.on_a_line(_IMPORTS_RAY, "ray") is not None
     below: cst.CSTNode = node
     for parent in file.tree.ancestors(node):
         if rays and isinstance(parent, cst.If) and below is parent.test:

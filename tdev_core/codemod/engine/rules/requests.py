@@ -145,6 +145,10 @@ def is_compared_beside_the_question(file: File, call: cst.CSTNode) -> bool:
     """
     if file.options.program or " and " not in file.tree.source:
         return False
+    above = file.tree.ancestors(call)
+    kept = next(p for p in above if not isinstance(p, (cst.Element, cst.List, cst.Tuple)))
+    if not isinstance(kept, cst.Assign):
+        return False
     names = {name for found in _COMPARED.findall(file.tree.source) for name in found if name}
     tree = file.python if names else None
     made = tree.at(file.tree.span(call)) if tree is not None else None

@@ -106,6 +106,7 @@ def _joined(folder: Path | None, parts: list[str]) -> Path | None:
 _MOST = 50
 """The calls in a file that save something, beyond which none is looked into."""
 _LARGEST = 64 << 20
+_SAVES = ("save", "torch_save")
 _STARTS = (b"PK", b"\x80")
 """What begins the two forms in which torch saves: a ZIP archive, which compresses nothing, and a pickle."""
 
@@ -155,16 +156,20 @@ class _Saved:
         around = list(tree.ancestors(call))
         owner = next((p for p in around if isinstance(p, ast.ClassDef)), None)
         self._owner: ast.AST = tree.module if silent or owner is None else owner
-        self._methods = {n.name: n for n in ast.walk(self._owner) if isinstance(n, Function)}
-        self._classes = {n.name for n in ast.walk(tree.module) if isinstance(n, ast.ClassDef)}
+        self._parts = tree.everything if self._owner is tree.module else [*ast.walk(self._owner)]
+        self._methods = {n.name: n for n in self._parts if isinstance(n, _FUNCTIONS)}
+        self._classes = {n.name for n in tree.statements if isinstance(n, ast.ClassDef)}
         self._asked: set[object] = set()
 
     def by_no_accelerator(self) -> bool:
         """Tell whether all that it loads has been saved by its owner, and lies on none."""
         names = self._names(self._call.args[0], _function(self._tree, self._call))
         values: list[tuple[ast.expr, Function | None]] = []
-        for saving in ast.walk(self._owner):
+        for saving in self._parts:
             if not isinstance(saving, ast.Call) or len(saving.args) < 2:
+                continue
+            # To write a name out takes many times as long as to look at its last part.
+            if getattr(saving.func, "attr", getattr(saving.func, "id", "")) not in _SAVES:
                 continue
             if not re.search(r"\b(?:torch\.(?:jit\.)?|torch_)save\Z", ast.unparse(saving.func)):
                 continue

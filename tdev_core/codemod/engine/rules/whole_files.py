@@ -137,7 +137,7 @@ def stays_whole(file: File) -> bool:
             said = f"most of {room} is kernels for CUDA, and the rest is there for them"
             file.find_at(KERNEL, 0, f"{said}; left as it is (--all rewrites it)", "note")
             return True
-        if file.in_code(_FOR_MLX, "mlx") is not None and "cuda" not in file.tree.source.lower():
+        if file.on_a_line(_FOR_MLX, "mlx") is not None and "cuda" not in file.tree.source.lower():
             said = f"{path.name} is written for MLX; left as it is (--all rewrites it)"
             file.find_at(ARMS, 0, said)
             return True
@@ -232,7 +232,7 @@ def _extension(file: File) -> tuple[str, int] | None:
     """Return the compiled extension that a file imports from the module of the tree that compiles it, and where."""
     known = file.options.tree.kernel_modules if file.options.tree is not None else frozenset()
     own = file.options.tree.modules if file.options.tree is not None else frozenset()
-    named = file.in_code(_NAMED_CUDA, "_cuda")
+    named = file.on_a_line(_NAMED_CUDA, "_cuda")
     if named is not None and named[1] not in own:
         return named[1], named.start(1)
     may_be = known and ("_ext" in file.tree.source or "_cuda" in file.tree.source)
@@ -251,12 +251,12 @@ def _kernels(file: File, path: PurePath) -> str | None:
     """
     found = None
     if file.options.style != "accelerator":
-        found = file.in_code(_IMPORTED, *_OF_KERNELS, "dcgm")
+        found = file.on_a_line(_IMPORTED, *_OF_KERNELS, "dcgm")
     if found is not None:
         return found.group().split()[1]
     if (
         file.options.style != "accelerator"
-        and (found := file.in_code(_WRAPPED, "CUDA", "Cuda")) is not None
+        and (found := file.on_a_line(_WRAPPED, "kernel")) is not None
     ):
         return found[1]
     if not is_for_tests(path):

@@ -13,7 +13,7 @@ from itertools import chain
 
 from tdev_core.codemod.engine.api import Names
 from tdev_core.codemod.engine.slicing.lexical import occurrences
-from tdev_core.codemod.engine.vocabulary import ORDINAL_MOVES, PATCHED, WORDS
+from tdev_core.codemod.engine.vocabulary import ORDINAL_MOVES, PATCHED, WORDS, places
 
 # Parts of names and strings, besides those that make a file worth reading.
 _PARTS = (
@@ -61,10 +61,7 @@ class Seeds:
         yield from (found.start() for found in ORDINAL_MOVES.finditer(text))
         # Plain searches are many times faster than one pattern of alternatives.
         for part in self._parts:
-            at = text.find(part)
-            while at >= 0:
-                yield at
-                at = text.find(part, at + 1)
+            yield from places(text, part)
 
     def functions_in(self, text: str) -> Iterator[int]:
         """Yield the offset of each name of a function that acts on a device without saying so."""

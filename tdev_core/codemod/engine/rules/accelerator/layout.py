@@ -68,7 +68,9 @@ def join_lines(file: File) -> None:
 
     Where no length is configured, it is that of the formatter that the file fits.
     """
-    limit = 0 if file.pieces else file.options.line_length or _formatters(file.tree.source)
+    if not file.changes or file.pieces:
+        return
+    limit = file.options.line_length or _formatters(file.tree.source)
     if limit:
         layout = _Layout(file, limit)
         layout.join()
