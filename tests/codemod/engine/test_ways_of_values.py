@@ -375,7 +375,9 @@ class AgentOfOthers:
     def __init__(self, size, device):
         self.device = device
 """
-TRAINS = "import torch\n\n\ndef f(args, found, more):\n    agent = args.agent_class(args.size{given})\n"
+TRAINS = (
+    "import torch\n\n\ndef f(args, found, more):\n    agent = args.agent_class(args.size{given})\n"
+)
 
 
 @pytest.mark.parametrize(
