@@ -13,10 +13,10 @@ from pathlib import Path
 import libcst as cst
 
 from tdev_core.codemod.engine.file import File
-from tdev_core.codemod.engine.python.statements import last_name
+from tdev_core.codemod.engine.python.statements import last_name, plain_parameters
 from tdev_core.codemod.engine.python.tree import PythonTree
 
-_SAYS_DEVICE = re.compile(r"device|cuda|\.to\(", re.IGNORECASE)
+_SAYS_DEVICE = re.compile(r"device|cuda|\.to\((?!torch\.|[\"']cpu[\"'])", re.IGNORECASE)
 _DEPTH = 8
 
 # What torch makes of anything on the CPU, and what gives a tensor that lies where the one does that it is called of.
@@ -165,6 +165,7 @@ class _Saved:
         """Tell whether all that it loads has been saved by its owner, and lies on none."""
         names = self._names(self._call.args[0], _function(self._tree, self._call))
         values: list[tuple[ast.expr, Function | None]] = []
+        found = False
         for saving in self._parts:
             if not isinstance(saving, ast.Call) or len(saving.args) < 2:
                 continue
@@ -179,9 +180,19 @@ class _Saved:
                 return True
             if not here.isdisjoint(names):
                 names -= here
-                values.append((saving.args[0], home))
+                if not self._is_a_data_sets(home):
+                    values.append((saving.args[0], home))
+                found = True
         # All that it may be has been saved here.
-        return bool(values) and not names and all(self._on_the_cpu(*each) for each in values)
+        return found and not names and all(self._on_the_cpu(*each) for each in values)
+
+    def _is_a_data_sets(self, home: Function | None) -> bool:
+        """Tell whether a data set prepares its own files there, of nothing that it is given, in a file that names no device."""
+        if not self._silent or home is None or len(plain_parameters(home)) != 1:
+            return False
+        owner = next((p for p in self._tree.ancestors(home) if isinstance(p, ast.ClassDef)), None)
+        bases = owner.bases if owner is not None else []
+        return any("dataset" in last_name(base).lower() for base in bases)
 
     def _is_just_before(self, saving: ast.Call) -> bool:
         """Tell whether the function itself has saved the file by then, whatever else happens: on this machine."""
