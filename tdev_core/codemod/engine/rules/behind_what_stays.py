@@ -70,6 +70,10 @@ def _grow(file: File, python: PythonTree, gates: Gates, behind: dict[Span, str])
                 behind[span] = ""
                 if not gates.is_asked(test) and not gates.is_an_arm(span, test):
                     behind[span] = f"only CUDA gets past {_short(python.source(test))}"
+                # No half of a condition is rewritten; what stands after the kept one is left with that.
+                if isinstance(test, ast.BoolOp) and not gates.is_asked(test):
+                    first = python.span(test)[0], python.span(test.values[-1])[0]
+                    behind.setdefault(first, "stands beside what stays CUDA's")
                 gates.stays.append(span)
                 grown = True
         for span, name in _called_from(file, python, gates):

@@ -117,7 +117,7 @@ def availability_guards(file: File, node: cst.CSTNode) -> str | None:
     if guards_cuda_only(file, node, _BUILD):
         return "what torch was built with"
     by_architecture = asks_for_the_build(file, node) is not None
-    if by_architecture or guards_cuda_only(file, node, _PRODUCTS) or _guards_nvidias(file, node):
+    if by_architecture or guards_a_product(file, node) or _guards_nvidias(file, node):
         return "what is decided by the build or the architecture"
     if guards_cuda_only(file, node, _GRAPHS):
         return "CUDA graphs"
@@ -452,6 +452,11 @@ def _guards_nvidias(file: File, node: cst.CSTNode) -> bool:
 def guards_full_autocast(file: File, node: cst.CSTNode) -> bool:
     """Tell whether a test opens an ``autocast`` to float32, which torch has for CUDA alone."""
     return guards_cuda_only(file, node, _FULL_AUTOCAST)
+
+
+def guards_a_product(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a question decides about one of NVIDIA's products: ``raise ValueError("needs an H100")``."""
+    return guards_cuda_only(file, node, _PRODUCTS)
 
 
 def guards_a_package(file: File, node: cst.CSTNode) -> bool:

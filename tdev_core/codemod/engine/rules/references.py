@@ -24,7 +24,11 @@ from tdev_core.codemod.engine.rules.cudas_tests import skips_a_test_of_cudas
 from tdev_core.codemod.engine.rules.demands import DEMAND, answer, demand, has_kernels
 from tdev_core.codemod.engine.rules.device_calls import device_call
 from tdev_core.codemod.engine.rules.groups import is_made_alike
-from tdev_core.codemod.engine.rules.guards import availability_guards, guards_a_package
+from tdev_core.codemod.engine.rules.guards import (
+    availability_guards,
+    guards_a_package,
+    guards_a_product,
+)
 from tdev_core.codemod.engine.rules.kept_names import (
     asks_for_a_private_name,
     asks_for_a_public_name,
@@ -254,7 +258,11 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
         return
     if (
         name in _ARCHITECTURE
-        and (asks_for_nvidias(file, found.node) or beside_rocm(file, found.node))
+        and (
+            asks_for_nvidias(file, found.node)
+            or beside_rocm(file, found.node)
+            or guards_a_product(file, found.node)
+        )
         or (name == "torch.cuda.get_device_properties" and names_an_architecture(file, found.node))
     ):
         whose = "AMD's" if beside_rocm(file, found.node) else "NVIDIA's"
