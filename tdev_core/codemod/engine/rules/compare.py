@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import libcst as cst
 
 from tdev_core.codemod.engine.analysis.literals import CUDA_STRING, NAMES_DEVICE, TENSOR_TYPE
@@ -105,6 +107,8 @@ def comparisons(file: File) -> None:
                 file.replace_node(COMPARISON, node, question)
     for table in file.tree.of(cst.Dict):
         _table(file, table)
+    for found in _TURNED.finditer(file.code) if ".items()" in file.code else ():
+        _turned_table(file, found)
 
 
 def _table(file: File, node: cst.Dict) -> None:
@@ -120,6 +124,26 @@ def _table(file: File, node: cst.Dict) -> None:
     if lacking:
         at = keys[types.index("cuda")] or node
         file.find(COMPARISON, at, f"a table by device type, without {lacking}", "note")
+
+
+_TURNED = re.compile(
+    r"^\w+[ \t]*(?::[^=\n]+)?=[ \t]*(\{\s*(\w+)\s*:\s*(\w+)\s+for\s+\3\s*,\s*\2\s+in\s+(\w+)\.items\(\))",
+    re.MULTILINE,
+)
+
+
+def _turned_table(file: File, found: re.Match[str]) -> None:
+    """``{word: kind for kind, word in TABLE.items()}`` of one that gives ``"cuda"`` and ``"cpu"`` for kinds of the program's own."""
+    table = re.search(
+        rf"^{found[4]}[ \t]*(?::[^=\n]+)?=[ \t]*(\{{[^{{}}]*\}})", file.code, re.MULTILINE
+    )
+    words = set(_WORDS.findall(table[1])) if table is not None else set()
+    if {"cuda", "cpu"} <= words and not words & {"mps", "mlx"}:
+        said = "a table by device type, without mps or mlx"
+        file.find_at(COMPARISON, found.start(1), said, "note")
+
+
+_WORDS = re.compile(r":\s*[\"']([a-z]+)[\"']")
 
 
 def _comparison(file: File, node: cst.Comparison) -> None:
