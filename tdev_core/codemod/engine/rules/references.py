@@ -162,6 +162,25 @@ def _why_autocast_stays(file: File, node: cst.CSTNode) -> str | None:
     return None
 
 
+_CHOOSES_CUDA = re.compile(r"\bdevice[ \t]*=(?!=)[^\n=]*\bdevice\([^\n]*\bcuda\b")
+
+
+def _comes_after_cudas_choice(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a question that stays has chosen the device of a function above a place: off CUDA it is the CPU."""
+    home = enclosing_function(file, node)
+    if home is None or "device" not in file.tree.source:
+        return False
+    start, at = file.tree.span(home)[0], file.tree.span(node)[0]
+    arms = [span for span in file.untouched if start < span[0] and span[1] <= at]
+    for low, high in arms:
+        low = file.tree.line_start(
+            file.tree.position(low)[0]
+        )  # `torch.device("cuda" if … else "cpu")`
+        if _CHOOSES_CUDA.search(file.tree.source, low, high) is not None:
+            return True
+    return False
+
+
 def _names_a_type(value: cst.BaseExpression) -> bool:
     """Tell whether a type of tensors is written out: ``"torch.DoubleTensor"``, ``torch.DoubleTensor``."""
     return (string_value(value) or dotted(value) or "").endswith("Tensor")
@@ -277,6 +296,10 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
         # It does nothing where there is no CUDA, and is what the function gives CUDA.
         message = f"{name} is CUDA's arm beside those of other accelerators; {LEFT}"
         kept_question(file, found, ARMS, message, "note")
+        return
+    if name == "torch.cuda.empty_cache" and _comes_after_cudas_choice(file, found.node):
+        said = f"{name}: the device above is CUDA's or the CPU, as a question that stays chooses; {LEFT}"
+        file.find(KERNEL, found.node, said, "note")
         return
     if is_asked_for_a_handle(file, found.node):
         return  # which goes to CUDA's own library; reported as such
