@@ -89,7 +89,8 @@ _QUESTIONS = (*ASKED, "torch.cuda.is_initialized")
 def _questions(file: File) -> dict[Span, str]:
     """Return the questions for CUDA that have become tdev's, if something stays in the file that they may open."""
     found: dict[Span, str] = {}
-    for node in file.used if file.asked or _STAY & {rule for rule, _, _ in file.findings} else ():
+    stays = file.asked or _STAY & {rule for rule, _, _ in file.findings}
+    for node in file.used if stays or "version.cuda" in file.code else ():
         reference = file.resolver.reference(node)
         if reference is not None and reference.name in _QUESTIONS and not file.stays(node):
             found[file.tree.span(node)] = reference.name
@@ -105,16 +106,26 @@ def _leave_idle_questions(
 ) -> None:
     """Leave each question that opens something which stays, and nothing that changes: it is CUDA's with that.
 
-    Where several stand in one condition, they do so together.
+    Where several stand in one condition, they do so together. A report that has the version of CUDA in it, if that is there,
+    has the name of CUDA's device beside it.
     """
     asked = {start for start, _ in questions}
     others = [at for at in changed if at not in asked]
+    telling = _tellings(file)
     stay = sorted(_what_stays(file, asked))
     for together in _by_condition(python, questions):
         supposed = gates.supposing(together)
         opened: dict[Span, str] = {}
         _grow(file, python, supposed, opened)
-        if not opened or any(_has(others, span) or _moves(python, span) for span in opened):
+        if not opened or any(_moves(python, span) for span in opened):
+            continue
+        if telling and any(_VERSION.search(file.code, *span) for span in opened):
+            if not any(_has([at for at in others if at not in telling], span) for span in opened):
+                for span in together:
+                    file.behind[span] = f"{questions[span]} opens what is told of CUDA"
+                file.behind.update({span: "" for span in opened if _has(others, span)})
+                continue
+        if any(_has(others, span) for span in opened):
             continue
         if any(_has(stay, span) for span in opened) or _uses_what_stays(
             file, python, opened, stay, others
@@ -122,6 +133,18 @@ def _leave_idle_questions(
             for span in together:
                 said = f"{questions[span]} opens nothing but what stays CUDA's"
                 file.behind[span] = said
+
+
+_VERSION = re.compile(r"\bversion\.cuda\b")
+_TELLING = ("torch.cuda.get_device_name", "torch.cuda.get_device_properties")
+
+
+def _tellings(file: File) -> set[int]:
+    """Return where a device's name is asked for, in a file that tells the version of CUDA."""
+    if "version.cuda" not in file.code:
+        return set()
+    asked = ((node, file.resolver.reference(node)) for node in file.used)
+    return {file.tree.span(n)[0] for n, found in asked if found and found.name in _TELLING}
 
 
 def _by_condition(python: PythonTree, questions: Iterable[Span]) -> list[list[Span]]:
