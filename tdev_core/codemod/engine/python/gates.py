@@ -27,6 +27,7 @@ _Bound = tuple[ast.expr | None, ast.AST]
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _SCOPES = (*_DEFINITIONS, ast.Lambda, ast.ClassDef, ast.Module)
 _Choice = ast.If | ast.While | ast.IfExp | ast.BoolOp | ast.Assert
+_ALWAYS = (*_DEFINITIONS, ast.Module, ast.With, ast.Try)
 _ANSWERS = ("property", "cached_property", "staticmethod", "classmethod", "lru_cache", "cache")
 _ENDS = ("exit", "_exit", "skip", "skipTest", "fail")
 
@@ -82,7 +83,10 @@ class Gates:
             owner
             for (owner, _), bindings in self._bindings.items()
             if isinstance(owner, ast.ClassDef)
-            and any(self._switch(bound) is not None for bound in bindings)
+            and any(
+                bound[0] is not None and _is_false(bound[0]) and self._switch(bound) is not None
+                for bound in bindings
+            )
         }
 
     def is_asked(self, node: ast.expr) -> bool:
@@ -324,7 +328,7 @@ class Gates:
                 each
                 for each in bindings
                 if not (each[0] is not None and _is_false(each[0]))
-                and not self._is_left(each[1])
+                and not (self._is_left(each[1]) or self._switch(each) is not None)
                 and not self._is_made(key[0], each[1])
             )
             return "yes" if not any(late) else None
@@ -332,7 +336,7 @@ class Gates:
         around = {id(s) for each in switches for s in self._after(each)}
         here = any(id(parent) in around for parent in (node, *self._tree.ancestors(node)))
         before = all(
-            getattr(bound, "lineno", 0) < first or value is not None and _is_false(value)
+            getattr(bound, "lineno", 0) <= first or value is not None and _is_false(value)
             for value, bound in bindings
         )
         return "yes" if here and before else None
@@ -343,15 +347,20 @@ class Gates:
         home = next(above, None)
         return home is owner or isinstance(home, ast.FunctionDef) and home.name == "__init__"
 
-    def _switch(self, bound: _Bound) -> ast.If | None:
-        """Return the ``if`` that sets something to false on whatever is not CUDA, whenever its function is called."""
+    def _switch(self, bound: _Bound) -> ast.stmt | None:
+        """Return what makes something false on whatever is not CUDA, whenever its function is called.
+
+        ``if not there: self.enabled = False``, or ``self.enabled = self.enabled and there``.
+        """
         value, node = bound
-        if value is None or not _is_false(value):
+        if value is None:
             return None
         statement, choice, above = [*self._tree.ancestors(node), None, None, None][:3]
-        if not isinstance(choice, ast.If) or not isinstance(
-            above, (*_DEFINITIONS, ast.Module, ast.With, ast.Try)
-        ):
+        if not _is_false(value):
+            if not isinstance(statement, ast.Assign) or not isinstance(choice, _ALWAYS):
+                return None
+            return statement if self.truth(value) == "yes" else None
+        if not isinstance(choice, ast.If) or not isinstance(above, _ALWAYS):
             return None
         answer = self.truth(choice.test)
         arm = choice.body if answer == "no" else choice.orelse if answer == "yes" else []
@@ -459,7 +468,54 @@ class Gates:
             if (is_global := elsewhere.get((home, name))) is not None:
                 outer = [s for s in scopes[1:] if not isinstance(s, ast.ClassDef)]
                 home = self._tree.module if is_global else outer[0]
-            found.setdefault((home, name), []).append((value, target))
+            given = None
+            if isinstance(target, ast.arg) and isinstance(home, _DEFINITIONS):
+                given = self._given_to(home, name)
+            found.setdefault((home, name), []).extend(given or [(value, target)])
+        return found
+
+    def _given_to(
+        self, function: ast.FunctionDef | ast.AsyncFunctionDef, name: str
+    ) -> list[_Bound] | None:
+        """Return what a private function of the file is given as a parameter, if it is only called."""
+        if not function.name.startswith("_") or function.name.startswith("__"):
+            return None
+        if len(self._functions[function.name]) > 1 or function.decorator_list:
+            return None
+        args = function.args
+        names = [each.arg for each in (*args.posonlyargs, *args.args)]
+        late = dict(zip((each.arg for each in args.kwonlyargs), args.kw_defaults, strict=True))
+        defaults = {**dict(zip(reversed(names), reversed(args.defaults), strict=False)), **late}
+        found: list[_Bound] = []
+        for use in self._uses.get(function.name, ()):
+            call = next(self._tree.ancestors(use), None)
+            if not isinstance(call, ast.Call) or call.func is not use:
+                return None
+            at = names.index(name) if name in names else -1
+            at -= isinstance(use, ast.Attribute) and self._is_method(function)
+            by_name = [each.value for each in call.keywords if each.arg == name]
+            several = any(isinstance(each, ast.Starred) for each in call.args)
+            if several or any(each.arg is None for each in call.keywords):
+                return None
+            if by_name:
+                value: ast.expr | None = by_name[0]
+            elif 0 <= at < len(call.args):
+                value = call.args[at]
+            else:
+                value = defaults.get(name)
+            if value is None:
+                return None
+            found.append((value, call))
+        return found
+
+    @cached_property
+    def _uses(self) -> dict[str, list[ast.expr]]:
+        """The private functions of the file where they are named, but for their definitions."""
+        found: dict[str, list[ast.expr]] = {}
+        for node in self._nodes:
+            name = node.id if isinstance(node, ast.Name) else getattr(node, "attr", "")
+            if isinstance(node, (ast.Name, ast.Attribute)) and name in self._functions:
+                found.setdefault(name, []).append(node)
         return found
 
     @cached_property

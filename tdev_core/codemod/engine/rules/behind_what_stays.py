@@ -15,6 +15,7 @@ from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.python.gates import Gates
 from tdev_core.codemod.engine.python.lines import Span
 from tdev_core.codemod.engine.python.tree import PythonTree
+from tdev_core.codemod.engine.rules.arms import ARMS
 from tdev_core.codemod.engine.rules.backend_questions import ASKED
 from tdev_core.codemod.engine.rules.kernels import CUDA_ONLY, KERNEL, POINTER, TOOL
 from tdev_core.codemod.engine.rules.reference_rules import PRIVATE
@@ -47,8 +48,7 @@ def behind_what_stays(file: File) -> None:
     python = file.python if asks or private or questions else None
     if python is None:
         return
-    classes = file.options.tree.cudas_classes if file.options.tree is not None else frozenset()
-    gates = Gates(python, file.gates if asks else (), file.untouched, classes if asks else ())
+    gates = Gates(python, file.gates, file.untouched, _classes(file))
     behind: dict[Span, str] = {}
     _grow(file, python, gates, behind)
     for span, said in behind.items():
@@ -83,13 +83,14 @@ def _grow(file: File, python: PythonTree, gates: Gates, behind: dict[Span, str])
                 grown = True
 
 
-_QUESTIONS = (*ASKED, "torch.cuda.is_initialized")
+_AUTOCAST = "torch.is_autocast_enabled"
+_QUESTIONS = (*ASKED, "torch.cuda.is_initialized", _AUTOCAST)
 
 
 def _questions(file: File) -> dict[Span, str]:
     """Return the questions for CUDA that have become tdev's, if something stays in the file that they may open."""
     found: dict[Span, str] = {}
-    stays = file.asked or _STAY & {rule for rule, _, _ in file.findings}
+    stays = file.asked or file.gates or {*_STAY, ARMS.id} & {rule for rule, _, _ in file.findings}
     for node in file.used if stays or "version.cuda" in file.code else ():
         reference = file.resolver.reference(node)
         if reference is not None and reference.name in _QUESTIONS and not file.stays(node):
@@ -112,7 +113,9 @@ def _leave_idle_questions(
     asked = {start for start, _ in questions}
     others = [at for at in changed if at not in asked]
     telling = _tellings(file)
-    stay = sorted(_what_stays(file, asked))
+    stay = sorted(_what_stays(file, asked, _STAY))
+    # The state of CUDA's autocast is asked for the arms of a chain, which ends in an error for all others.
+    beside = sorted(_what_stays(file, asked, {*_STAY, ARMS.id}))
     for together in _by_condition(python, questions):
         supposed = gates.supposing(together)
         opened: dict[Span, str] = {}
@@ -127,7 +130,8 @@ def _leave_idle_questions(
                 continue
         if any(_has(others, span) for span in opened):
             continue
-        if any(_has(stay, span) for span in opened) or _uses_what_stays(
+        near = beside if _AUTOCAST in map(questions.get, together) else stay
+        if any(_has(near, span) for span in opened) or _uses_what_stays(
             file, python, opened, stay, others
         ):
             for span in together:
@@ -165,13 +169,15 @@ def _by_condition(python: PythonTree, questions: Iterable[Span]) -> list[list[Sp
 _STAY = {KERNEL.id, CUDA_ONLY.id, PRIVATE.id, POINTER.id, TOOL.id}
 
 
-def _what_stays(file: File, asked: Collection[int]) -> Iterator[int]:
-    """Yield where something stays CUDA's, but for questions."""
+def _what_stays(file: File, asked: Collection[int], rules: Collection[str]) -> Iterator[int]:
+    """Yield where something stays CUDA's, by what these rules report and the other questions."""
     for rule, start, _ in file.findings:
-        if rule in _STAY and start not in asked:
+        if rule in rules and start not in asked:
             yield start
     for found, _ in file.asked.values():
         yield file.tree.span(found.node)[0]
+    for span, _ in file.gates:
+        yield span[0]
 
 
 def _has(places: list[int], span: Span) -> bool:
@@ -225,8 +231,13 @@ def _may_ask_again(file: File) -> bool:
     """Tell whether an answer of a question that stays may be asked again, or an object of a class that CUDA alone has."""
     if file.gates:
         return True
-    classes = file.options.tree.cudas_classes if file.options.tree is not None else frozenset()
-    return "isinstance" in file.tree.source and any(name in file.tree.source for name in classes)
+    return "isinstance" in file.tree.source and any(n in file.tree.source for n in _classes(file))
+
+
+def _classes(file: File) -> frozenset[str]:
+    """Return the classes of which no object can be made without CUDA, of the tree's and of Lightning's."""
+    own = file.options.tree.cudas_classes if file.options.tree is not None else frozenset()
+    return own | {"CUDAAccelerator"}
 
 
 def _called_from(file: File, python: PythonTree, gates: Gates) -> list[tuple[Span, str]]:

@@ -72,8 +72,8 @@ COMPARISON = rule(
     left and reported: it has to stay true on CUDA alone. It guards what its arms hold, what
     follows if its body leaves the block, and what a comment beside it calls CUDA-only. So is one whose answer is kept or returned
     under a kernel's name (`use_triton = x.device.type == "cuda"`, `def supports_kernel(x)`). What such a test
-    opens stays with it, also by the variable that keeps its answer, and so does the rest of its condition:
-    only CUDA gets there.
+    opens stays with it, also by the variable or the attribute that keeps its answer and the function that gives it
+    back, and so do the rest of its condition and private functions that nothing else calls: only CUDA gets there.
 
     A test that decides about TF32 stays as well.
 
