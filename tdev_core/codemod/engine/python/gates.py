@@ -8,6 +8,7 @@ False`` where there is another device, and a program may refuse a flag there.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cached_property
 from typing import Literal
@@ -28,6 +29,7 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _SCOPES = (*_DEFINITIONS, ast.Lambda, ast.ClassDef, ast.Module)
 _Choice = ast.If | ast.While | ast.IfExp | ast.BoolOp | ast.Assert
 _ALWAYS = (*_DEFINITIONS, ast.Module, ast.With, ast.Try)
+_CUDAS = re.compile(r"\bcuda\.\w+\Z|\A(?:int|float|str|len|max|min)\Z")
 _ANSWERS = ("property", "cached_property", "staticmethod", "classmethod", "lru_cache", "cache")
 _ENDS = ("exit", "_exit", "skip", "skipTest", "fail")
 
@@ -101,6 +103,33 @@ class Gates:
         for name in ("_choices", "_stores", "_bindings", "_foreign", "_functions"):
             more.__dict__[name] = getattr(self, name)
         return more
+
+    def keeps_for_cuda(self, arm: Span) -> bool:
+        """Tell whether all that an arm does is to keep what it asks CUDA for, and others read that where only CUDA comes."""
+        kept: set[_Key | str] = set()
+        read = False
+        for node in self._nodes:
+            if isinstance(node, ast.stmt) and arm[0] <= self._tree.span(node)[0] < arm[1]:
+                if not isinstance(node, ast.Assign) or len(node.targets) > 1:
+                    return False
+                calls = (call for call in ast.walk(node) if isinstance(call, ast.Call))
+                key = self._read_as(node.targets[0])
+                if key is None or not all(_CUDAS.search(ast.unparse(call.func)) for call in calls):
+                    return False
+                kept.add(key)
+        for node in self._nodes if kept else ():
+            if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load):
+                if self._read_as(node) in kept and not arm[0] <= self._tree.span(node)[0] < arm[1]:
+                    read = True
+                    if not self._is_left(node):
+                        return False
+        return read
+
+    def _read_as(self, node: ast.expr) -> _Key | str | None:
+        """Return what is read and set by this expression: an attribute by its name alone, for others read it, too."""
+        if isinstance(node, ast.Attribute):
+            return node.attr
+        return self._key(node) if isinstance(node, ast.Name) else None
 
     def is_an_arm(self, span: Span, test: ast.expr) -> bool:
         """Tell whether what a test opens is one of its arms, and not what follows."""

@@ -128,6 +128,12 @@ def _leave_idle_questions(
                     file.behind[span] = f"{questions[span]} opens what is told of CUDA"
                 file.behind.update({span: "" for span in opened if _has(others, span)})
                 continue
+        if all(gates.keeps_for_cuda(span) for span in opened):
+            for span in together:
+                said = f"{questions[span]} opens what is kept for where only CUDA comes"
+                file.behind[span] = said
+            file.behind.update({span: "" for span in opened if _has(others, span)})
+            continue
         if any(_has(others, span) for span in opened):
             continue
         near = beside if _AUTOCAST in map(questions.get, together) else stay
