@@ -39,6 +39,8 @@ class ProgramTree:
 
     modules: frozenset[str] = frozenset()
     """Packages and modules of the tree, by the name that an absolute import starts with."""
+    near: frozenset[str] = frozenset()
+    """What lies in the same project, read or not, by the names of its files and folders that may be imported."""
     kernels: frozenset[str] = frozenset()
     """Modules that hold kernels for CUDA or cannot be imported without its packages."""
     kernel_modules: frozenset[str] = frozenset()

@@ -249,7 +249,8 @@ class File:
         """The ways of values through the whole text; None where Python's parser does not take it."""
         if self.python is None or self.devices is None:
             return None
-        own = self.options.tree.modules if self.options.tree is not None else frozenset()
+        tree = self.options.tree
+        own = tree.modules | tree.near if tree is not None else frozenset[str]()
         return Takers(self.python, self.tree.source, self.devices, own)
 
     @cached_property

@@ -53,7 +53,7 @@ def survey(files: Sequence[Found], style: Style) -> ProgramTree:
     for found in files:
         if found.kind is Kind.NOTEBOOK and not (found.skip or found.error):
             seen.see_cells("\n".join(_cells(found.path)))
-    tree = seen.tree()
+    tree = replace(seen.tree(), near=_near(files))
     if style == "accelerator":
         held, opened = _held(read, files)
         tree = replace(tree, held=held, held_open=opened)
@@ -61,6 +61,42 @@ def survey(files: Sequence[Found], style: Style) -> ProgramTree:
         importing = Importing(tree.kernel_modules)
         return replace(tree, needs_cuda=_reaching(importing, read, files))
     return tree
+
+
+_ROOTS = frozenset({"pyproject.toml", "setup.py", "setup.cfg", ".git"})
+_UP = 6
+"""The folders above a file among which its project is looked for."""
+
+
+def _near(files: Sequence[Found]) -> frozenset[str]:
+    """Return the files and folders of a project that its scripts and tests may import, whichever of them are given."""
+    names: set[str] = set()
+    seen: set[Path] = set()
+    for found in files:
+        above: list[Path] = []
+        for folder in list(found.path.absolute().parents)[:_UP]:
+            if folder in seen:
+                break
+            above.append(folder)
+            here = _listed(folder)
+            if not _ROOTS.isdisjoint(here):
+                above.append(folder / "src")
+                break
+        else:
+            above = above[:1]  # of no project
+        for folder in above:
+            seen.add(folder)
+            here = _listed(folder)
+            if "__init__.py" not in here:  # what lies in a package is imported by its name
+                names.update(each.partition(".")[0] for each in here)
+    return frozenset(filter(str.isidentifier, names))
+
+
+def _listed(folder: Path) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
 
 
 def _held(

@@ -445,3 +445,26 @@ def test_a_method_that_its_own_class_asks_goes_with_its_device(
     codemod("sentences", engine=REAL)
     own = asks.startswith("self.is_cuda")
     assert ("return tdev.is_accelerator(" in path.read_text()) == own
+
+
+@pytest.mark.parametrize("given", [".", "scripts/train.py"])
+def test_what_lies_in_the_project_is_no_other_package(
+    place: Path, given: str, codemod: Callable[..., Ran]
+) -> None:
+    """A script that is given alone, as pre-commit does, imports what its whole project would show."""
+    for name in ("scripts", "src/nets"):
+        (place / name).mkdir(parents=True)
+    (place / "pyproject.toml").write_text("[project]\nname = 'nets'\n")
+    (place / "src/nets/__init__.py").write_text("def build(gpu):\n    return gpu\n")
+    (place / "scripts/helpers.py").write_text("def read(gpu):\n    return gpu\n")
+    path = place / "scripts/train.py"
+    path.write_text(
+        "import torch\nfrom helpers import read\nfrom nets import build\nfrom somereader import Reader\n\n\n"
+        "def main():\n    read(torch.cuda.is_available())\n    build(gpu=torch.cuda.is_available())\n"
+        "    Reader(gpu=torch.cuda.is_available())\n"
+    )
+    codemod(given, engine=REAL)
+    answers = [
+        line.rpartition(".cuda")[0] for line in path.read_text().splitlines() if "_avail" in line
+    ]
+    assert [each.endswith("tdev") for each in answers] == [True, True, False]

@@ -48,6 +48,8 @@ class Taker(NamedTuple):
     """Whether it is a ``torch.device`` by then, and no word or number."""
     beside: frozenset[str] = frozenset()
     """All keywords of the call."""
+    whole: bool = False
+    """Whether it is an entry of a dictionary that is given as it is."""
 
 
 _UNKNOWN = Taker("unknown")
@@ -488,7 +490,7 @@ class Takers:
             self._take("torch", full)
         elif (package := self._package(func)) is not None:
             more = _keywords(call)
-            self._take("package", package, name, given=node, made=made, beside=more)
+            self._take("package", package, name, given=node, made=made, beside=more, whole=whole)
         elif top in self._defined and full == top:
             self._given_to(self._defined[top], call, name, node, made, whole)
         elif self._is_super(func):

@@ -128,9 +128,7 @@ def _is_thrown_away(file: File, found: Reference, call: Call) -> bool:
     if not isinstance(made, cst.Call):
         return False
     if found.name == "torch.device" and isinstance(statement, cst.Assign):
-        takers = file.takers
-        node = takers and file.python and file.python.at(file.tree.span(made))
-        return isinstance(node, ast.expr) and takers is not None and not takers.of(node)
+        return _is_read_by_nobody(file, statement, made)
     if not isinstance(statement, cst.Expr):
         return False
     if found.name == "torch.device":
@@ -145,6 +143,23 @@ def _is_thrown_away(file: File, found: Reference, call: Call) -> bool:
         and isinstance(tried, cst.Try)
         and tried.body is block
     )
+
+
+def _is_read_by_nobody(file: File, kept: cst.Assign, made: cst.Call) -> bool:
+    """Tell whether a function keeps a device in a variable of its own that nothing reads."""
+    target, home = kept.targets[0].target, enclosing_function(file, kept)
+    if not isinstance(target, cst.Name) or home is None:
+        return False
+    text = file.tree.source[slice(*file.tree.span(home))]
+    if len(re.findall(rf"(?<![\w.]){target.value}\b", text)) > _FEW:
+        return False  # which is sooner told than followed
+    tree, takers = file.python, file.takers
+    node = tree.at(file.tree.span(made)) if tree is not None else None
+    return isinstance(node, ast.expr) and takers is not None and not takers.of(node)
+
+
+_FEW = 3
+"""The times that a variable is named which is made of itself, and never read."""
 
 
 def _is_off_elsewhere(file: File, found: Reference, call: Call) -> bool:

@@ -226,7 +226,7 @@ def _outside(file: File, func: cst.BaseExpression) -> str:
     """Return that package where it is none of the program's own, which may be called as a library is."""
     library = _library(file, func)
     tree = file.options.tree
-    return "" if tree is not None and library in tree.modules else library
+    return "" if tree is not None and library in tree.modules | tree.near else library
 
 
 def _library(file: File, func: cst.BaseExpression) -> str:

@@ -311,7 +311,7 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
         if name in ASKED:
             leave_what_it_opens(file, found.node)
         return
-    if name == "torch.cuda.current_device" and call is not None:
+    if name == "torch.cuda.current_device" and "_timeline" in file.tree.source:
         if is_for_the_memory_profiler(file, file.tree.parents[found.node]):
             said = f"{name} goes to {PROFILER}; {LEFT}"
             kept_question(file, found, ARMS, said, "note")

@@ -36,10 +36,11 @@ _RUN_THERE = frozenset(named("name", "program", "nothing"))
 _HAND_ON = frozenset(
     "streamlit gradio ipywidgets panel nicegui fire tyro simple_parsing jsonargparse configargparse tap "
     "yacs addict easydict munch box dotmap ml_collections attr attrs pydantic dacite prefect parameterized ddt "
-    "nose testfixtures IPython papermill".split()
+    "nose testfixtures IPython papermill argbind gin sacred fiddle chz draccus pyrallis".split()
 )
 _TAKE_IT = _HAND_ON | LIBRARIES | (RUN_ANYWHERE - _CHOOSERS) | sys.stdlib_module_names
-_SAYS_CUDA = re.compile(r"cuda|nvidia", re.IGNORECASE)
+# A name, and no sentence, whose other words may be about what is asked beside.
+_SAYS_CUDA = re.compile(r"\W*(?:\w+\W)?(?:cuda|nvidia)(?::\d+)?(?:\W\w+)?\W*\Z", re.IGNORECASE)
 _KEYWORD = re.compile(r"(?:^|_)(?:device|map_location)$|^device(?:_map|_type|_id)?$")
 
 
@@ -67,7 +68,7 @@ def why_it_is_left(file: File, asked: cst.CSTNode) -> str | None:
         return None
     if not found:
         return READ_BY_NOBODY
-    return TOLD if any(map(_SAYS_CUDA.search, takers.words)) else None
+    return TOLD if any(map(_SAYS_CUDA.match, takers.words)) else None
 
 
 def is_only_told(file: File, node: cst.CSTNode) -> bool:
@@ -104,7 +105,7 @@ def _refuses(taker: Taker) -> bool:
 def _is_left_to(file: File, taker: Taker) -> bool:
     """Tell whether a package takes a word or a number that has to stay CUDA's."""
     top = taker.by.partition(".")[0]
-    if taker.made or top in _TAKE_IT:
+    if taker.made or taker.whole or top in _TAKE_IT:
         return False
     if top in _RUN_THERE:
         return True
