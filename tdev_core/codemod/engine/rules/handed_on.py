@@ -143,7 +143,8 @@ def _chosen(file: File, call: cst.Call, node: cst.Arg) -> bool:
     mapped = node.keyword is not None and node.keyword.value == "device_map"
     # And where MPS is known, its name is as good a word as CUDA's.
     own = not _moves(call) and knows_mps(file) and file.resolver.torch_name(call.func) is None
-    if not (mapped or own or _is_foreign(file, call.func)):
+    foreign = mapped or _is_foreign(file, call.func)
+    if not (foreign or own):
         return False
     done = False
     if isinstance(value, cst.Name):
@@ -156,7 +157,8 @@ def _chosen(file: File, call: cst.Call, node: cst.Arg) -> bool:
     for each in given:
         if isinstance(each, cst.BooleanOperation):
             each = each.right  # `device or ("cuda" if … else "cpu")`
-        done = _give_the_device(file, each) or done
+        if foreign or isinstance(each, cst.IfExp):
+            done = _give_the_device(file, each) or done
     return done
 
 
