@@ -62,6 +62,9 @@ def test_a_package_takes_it(text: str) -> None:
     ("text", "who"),
     [
         ("def f():\n    n = asked()", []),
+        ("def f():\n    n = asked()\n    ...", ["open"]),
+        ("def f():\n    n = asked()\n    return locals()", ["open"]),
+        ("def f():\n    class A:\n        if asked():\n            n = 3", ["open"]),
         ("def f():\n    n = asked()\n    n = 3\n    other.f(n)", []),
         ("def f():\n    n = 'a' if asked() else 'b'\n    print('on ' + n)", ["told"]),
         ("def f():\n    m = f'{asked()}'\n    raise ValueError(m)", ["told"]),

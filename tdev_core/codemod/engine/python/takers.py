@@ -291,10 +291,17 @@ class Takers:
         """Follow what a statement or expression gives a target."""
         match target:
             case ast.Name(id=name):
-                around = self._parent(part)
-                if isinstance(around, ast.ClassDef):
+                around = (
+                    p
+                    for p in self._tree.ancestors(part)
+                    if isinstance(p, (*FUNCTIONS, ast.ClassDef))
+                )
+                home = next(around, None)
+                if isinstance(home, ast.ClassDef):
                     self._attribute(name, made)
                     return
+                if home is not None and any(map(_may_read_all, ast.walk(home))):
+                    self._take("open")
                 if name in declared_elsewhere(self._source):
                     self._found.append(_UNKNOWN)
                     return
@@ -595,6 +602,17 @@ class Takers:
 
 def _keywords(call: ast.Call) -> frozenset[str]:
     return frozenset(each.arg for each in call.keywords if each.arg is not None)
+
+
+def _may_read_all(node: ast.AST) -> bool:
+    """Tell whether something asks for all variables, or stands for code that an example leaves out: ``locals()``, ``...``."""
+    match node:
+        case ast.Call(func=ast.Name(id="locals" | "vars" | "eval" | "exec")):
+            return True
+        case ast.Expr(value=ast.Constant(value=value)):
+            return value is ...
+        case _:
+            return False
 
 
 def _is_text(statement: ast.stmt) -> bool:
