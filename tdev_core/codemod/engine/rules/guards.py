@@ -137,6 +137,8 @@ def availability_guards(file: File, node: cst.CSTNode) -> str | None:
         return "kernels written for CUDA"
     if guards_cuda_only(file, node, _RUNTIME) or _kept_for(file, node, _RUNTIME):
         return "what only knows NVIDIA's devices"
+    if "out of memory" in file.tree.source and _guards_a_handler(file, node):
+        return "what asks an error for the words of CUDA's allocator"
     if guards_cuda_only(file, node, _ATTENTION):
         return "which attention is taken, and CUDA has more of them"
     if guards_cuda_only(file, node, _FAULTS) or _is_said_above(file, node, _FAULTS):
@@ -181,6 +183,23 @@ def _is_only_for_pinning(file: File, node: cst.CSTNode) -> bool:
     uses = len(re.findall(rf"(?<![\w.]){name}\b(?![ \t]*=(?!=))", file.code))
     pins = len(re.findall(rf"\bpin_memory[ \t]*=[ \t]*{name}\b(?!\.)", file.code))
     return 0 < pins == uses
+
+
+_OUT_OF_MEMORY = r"[\"'][^\"'\n]*CUDA (?:error: )?out of memory[^\"'\n]*[\"']\s+(?:not\s+)?in\b"
+
+
+def _guards_a_handler(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether what a question opens goes on where an error says CUDA's words, by a function of the file, too: MPS says others."""
+    return guards_cuda_only(file, node, _asks_for_the_words(file.code))
+
+
+@lru_cache(maxsize=4)
+def _asks_for_the_words(code: str) -> re.Pattern[str]:
+    asks = re.compile(
+        rf"^def[ \t]+(\w+)\((?:(?!^\S)[^\n]*\n)*?[^\n]*{_OUT_OF_MEMORY}", re.MULTILINE
+    )
+    names = "|".join(asks.findall(code))
+    return re.compile(_OUT_OF_MEMORY + (rf"|(?<!def )\b(?:{names})\(" if names else ""))
 
 
 _COUNT = r"(?:\w+\.)*cuda\.device_count\(\)"

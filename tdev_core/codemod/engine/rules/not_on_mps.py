@@ -37,7 +37,13 @@ def _words_of_memory(file: File) -> None:
         return
     for low, high, text in file.texts:
         if _OUT_OF_MEMORY.search(text) is not None and _is_looked_for(tree, tree.at((low, high))):
-            file.find_at(STRINGS, low, f'"{text}" {LOOKED_FOR}', "note")
+            if not _stays(file, low):
+                file.find_at(STRINGS, low, f'"{text}" {LOOKED_FOR}', "note")
+
+
+def _stays(file: File, at: int) -> bool:
+    """Tell whether only CUDA comes there."""
+    return any(low <= at < high for low, high in file.untouched)
 
 
 def _is_looked_for(tree: PythonTree, node: ast.AST | None) -> bool:
@@ -74,7 +80,7 @@ def _doubles(file: File) -> None:
             continue
         for found in _DOUBLE.finditer(text):
             line = file.tree.line_text(file.tree.position(start + found.start())[0])
-            if _ON_THE_CPU.search(line) is None:
+            if _ON_THE_CPU.search(line) is None and not _stays(file, start + found.start()):
                 said = f"{found[0][1:]} of a tensor on MPS is a TypeError, which has no double precision"
                 file.find_at(KERNEL, start + found.start() + 1, said, "note")
                 break
