@@ -8,6 +8,7 @@ import re
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.python.tree import PythonTree
 from tdev_core.codemod.engine.rules.kernels import KERNEL
+from tdev_core.codemod.engine.rules.speaks_of_others import knows_mps
 from tdev_core.codemod.engine.rules.strings import STRINGS
 
 _OUT_OF_MEMORY = re.compile(r"cuda (?:error: )?out of memory", re.IGNORECASE)
@@ -18,7 +19,9 @@ LOOKED_FOR = (
 )
 _DOUBLE = re.compile(r"\.double\(\)|\.to\(\s*(?:dtype[ \t]*=[ \t]*)?torch\.(?:float64|double)\s*\)")
 _PLACES = re.compile(r"\bdevice\b|\.cuda\(")
-_ON_THE_CPU = re.compile(r"\bcpu\b|\bnumpy\b|\bnp\.")
+_WHERE = re.compile(r"\bdevice\b|[\"']cuda")
+_FETCHED = re.compile(r"\.(?:cpu|numpy|tolist|item)\(|\bcpu\b")
+NO_DOUBLES = "a tensor on MPS has no double precision: this is a TypeError there"
 
 
 def not_on_mps(file: File) -> None:
@@ -66,21 +69,57 @@ def _is_looked_for(tree: PythonTree, node: ast.AST | None) -> bool:
 
 
 def _doubles(file: File) -> None:
-    """Report the first of each function that places something on a device, unless that is chosen for them and stays."""
+    """Report the first of each function that is made of what the function has placed on a device, unless that is chosen for it and stays."""
     tree = file.python
-    if any("double precision" in each.message for each in file.findings.values()):
+    if tree is None or any("double precision" in f.message for f in file.findings.values()):
         return
     unable = file.options.tree.unable if file.options.tree is not None else frozenset()
-    for function in tree.statements if tree is not None else ():
-        if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) or tree is None:
+    if knows_mps(file):
+        return
+    for function in tree.statements:
+        if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
             continue
-        start, end = tree.span(function)
-        text = file.code[start:end]
-        if function.name in unable or _PLACES.search(text) is None:
+        text = file.tree.source[slice(*tree.span(function))]
+        if function.name in unable or not (_DOUBLE.search(text) and _PLACES.search(text)):
             continue
-        for found in _DOUBLE.finditer(text):
-            line = file.tree.line_text(file.tree.position(start + found.start())[0])
-            if _ON_THE_CPU.search(line) is None and not _stays(file, start + found.start()):
-                said = f"{found[0][1:]} of a tensor on MPS is a TypeError, which has no double precision"
-                file.find_at(KERNEL, start + found.start() + 1, said, "note")
-                break
+        placed = _placed_in(function)
+        for call in ast.walk(function):
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
+                if _DOUBLE.fullmatch(ast.unparse(call)[len(ast.unparse(call.func.value)) :]):
+                    at = tree.span(call.func.value)[1]
+                    if _is_placed(call.func.value, placed) and not _stays(file, at):
+                        file.find_at(KERNEL, at + 1, NO_DOUBLES, "note")
+                        break
+
+
+def _placed_in(function: ast.AST) -> set[str]:
+    """Return the variables and attributes that a function gives what it places on a device."""
+    return {
+        ast.unparse(target)
+        for part in ast.walk(function)
+        if isinstance(part, ast.Assign) and _is_placed(part.value, set())
+        for target in part.targets
+        if isinstance(target, (ast.Name, ast.Attribute))
+    }
+
+
+def _is_placed(node: ast.AST, placed: set[str]) -> bool:
+    """Tell whether something is made or moved to what is called a device, or CUDA, or is made of what was; not what comes from there."""
+    if _FETCHED.search(ast.unparse(node)) is not None:
+        return False
+    for part in ast.walk(node):
+        match part:
+            case ast.keyword(arg="device", value=value):
+                if _WHERE.search(ast.unparse(value)) is not None:
+                    return True
+            case ast.Call(func=ast.Attribute(attr="cuda"), args=[]):
+                return True
+            case ast.Call(func=ast.Attribute(attr="to"), args=[where, *_]):
+                if _WHERE.search(ast.unparse(where)) is not None:
+                    return True
+            case ast.Name() | ast.Attribute():
+                if ast.unparse(part) in placed:
+                    return True
+            case _:
+                pass
+    return False

@@ -7,8 +7,15 @@ def corrupt(heads, n):
     return mask.double(), tdev.randint(1, n, (n,), device="cuda")
 
 
-def fetched(x):
-    return x.to("cuda").sum().cpu().double()
+class Sampler:
+    def corrupt(self, heads, device):
+        self.odds = self.odds.to(device)
+        return torch.bernoulli(self.odds[heads]).double()
+
+
+def fetched(x, host, device):
+    y = x.to("cuda").sum()
+    return y.cpu().double(), x.to(host).double(), tdev.zeros(2, device=device)
 
 
 def table(x):
