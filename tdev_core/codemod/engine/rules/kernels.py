@@ -46,7 +46,9 @@ KERNEL = rule(
     whether such a kernel is compiled or imported, whether a package for CUDA is used, what
     `torch.version.cuda` or `torch.version.hip` is asked for, or whether `nvidia-smi` or a runtime
     such as `onnxruntime-gpu` comes in, or whether memory is pinned. So does one that chooses the device of a package which runs
-    without torch and knows CUDA and the CPU alone (faster_whisper, ctranslate2, xgboost and others). Such code
+    without torch and knows CUDA and the CPU alone (faster_whisper, ctranslate2, xgboost and others), one that chooses it for
+    double precision, by an expression or an `if`, which MPS has not, and one that goes on to a handler for CUDA's words,
+    `"CUDA out of memory" in str(error)`. What becomes double on a device besides is told. Such code
     is known by what it uses: a name that a package for CUDA gave, also one that is loaded on demand
     (`optional_import("cupy")`), a module of the tree that holds kernels, a variable or a function that holds
     or calls one. A function that calls what is compiled for CUDA whatever happens is left, and so is a
