@@ -511,6 +511,7 @@ class Survey:
             promised=promised,
             constants=constants,
             modules=modules,
+            choices_stay=True,
         )
         told, words = self._callers.told(known)
         self._strings |= {(owner, attr) for owner, _, attr in (w.rpartition(".") for w in words)}

@@ -397,3 +397,57 @@ def test_an_object_of_a_class_that_is_kept(given: str, more: str, real: bool) ->
         "trains.py": TRAINS.format(given=given) + more + MAKES.format("agent.device"),
     }
     assert changed(files, "trains.py") is not real
+
+
+CHAIN = """    if {asks}:
+        return {cuda}
+    elif torch.backends.mps.is_available():
+        return "mps"
+    return "cpu"
+"""
+KEPT = """    if {asks}:
+        where = {cuda}
+    elif is_npu_available():
+        where = "npu"
+    else:
+        where = "cpu"
+    return where
+"""
+TERNARY = """    return {cuda} if {asks} else "xpu" if torch.xpu.is_available() else "cpu"
+"""
+ALONE = """    if {asks}:
+        return {cuda}
+    return "cpu"
+"""
+ASKS = "torch.cuda.is_available()"
+
+
+@pytest.mark.parametrize(
+    ("body", "asks", "cuda", "real"),
+    [
+        (CHAIN, ASKS, "'cuda'", True),
+        (KEPT, ASKS, "'cuda:0'", True),
+        (KEPT, "has_cuda", "'cuda'", True),
+        (TERNARY, ASKS, "'cuda'", True),
+        (ALONE, ASKS, "'cuda'", False),
+        (CHAIN, "wanted", "'cuda'", False),
+        (CHAIN, f"wanted or {ASKS}", "'cuda'", False),
+        (CHAIN, "wanted == 'cuda'", "wanted", False),
+        (CHAIN, ASKS, "'cuda' if wanted else 'gpu'", False),
+    ],
+)
+def test_a_word_that_is_chosen_beside_other_accelerators(
+    body: str, asks: str, cuda: str, real: bool
+) -> None:
+    """The question stays CUDA's, so that the function's answer is a device which is there."""
+    head = "import torch\n\n\ndef get_device(wanted=None):\n"
+    if asks == "has_cuda":
+        head = head.replace("\n\n", f"\n\nhas_cuda = {ASKS}\n\n", 1)
+    files = {
+        "choose.py": head + body.format(asks=asks, cuda=cuda),
+        "uses.py": "import torch\nfrom .choose import get_device\n\n\ndef f(n):\n    device = get_device()\n"
+        + MAKES.format("device"),
+    }
+    assert changed(files, "uses.py") is not real
+    if real:
+        assert "tdev" not in rewritten(files, "choose.py")

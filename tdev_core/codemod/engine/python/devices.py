@@ -50,6 +50,9 @@ _NAMED_CLASS = re.compile(
 # A variable, or an attribute, that keeps a class: `args.agent_class`.
 _KEPT_CLASS = re.compile(r"(\w+)_(?:class|cls)")
 
+_OF_A_DEVICE = re.compile(r"(?:cuda|mps|xpu|npu|hpu|mlu|musa|mtia|xla)(?::0)?")
+_OTHERS = re.compile(r"(?<![a-zA-Z])(?:mps|xpu|npu|hpu|mlu|musa|mtia|xla)(?![a-zA-Z])")
+
 # What is no word that anybody has to translate.
 _PLAIN = (None, "cpu", "meta")
 
@@ -146,7 +149,7 @@ class Devices(Tensors):
     def _is_device(self, node: ast.expr, deep: int) -> bool:
         match node:
             case ast.Constant(value=value):
-                return value in _PLAIN
+                return value in _PLAIN or self._is_chosen_beside_others(node)
             case ast.Attribute(attr="type" | "index", value=value):
                 return self.holds(value, DEVICE, deep)
             case ast.Attribute(attr="device_type", value=value) if self._is_mesh(value):
@@ -180,6 +183,50 @@ class Devices(Tensors):
                 return self._was_asked_for_its_type(node) or self._was_a_word(node, name)
             case _:
                 return False
+
+    def _says_nothing(self, node: ast.expr, want: Want) -> bool:
+        if not isinstance(node, ast.Constant):
+            return False
+        return want != DEVICE or not self._is_chosen_beside_others(node)
+
+    def _is_chosen_beside_others(self, node: ast.Constant) -> bool:
+        """Tell whether a word is that of a device which is there: ``"cuda"``, where CUDA is asked for in a chain that asks for others.
+
+        Such a question stays CUDA's.
+        """
+        if not self._known.choices_stay or not isinstance(node.value, str):
+            return False
+        if _OF_A_DEVICE.fullmatch(node.value) is None:
+            return False
+        around = self._tree.ancestors(node)
+        link, inside = next(around, None), False
+        if isinstance(link, (ast.Return, ast.Assign)):
+            statement, link = link, next(around, None)
+            inside = isinstance(link, ast.If) and statement in link.body
+        elif isinstance(link, ast.IfExp):
+            inside = node is link.body
+        if not isinstance(link, (ast.If, ast.IfExp)):
+            return False
+        if node.value.startswith("cuda") and not (inside and self._asks_cuda(link.test)):
+            return False
+        root = link
+        for parent in self._tree.ancestors(link):
+            if not isinstance(parent, type(root)) or parent.orelse not in (root, [root]):
+                break
+            root = parent
+        tests: list[ast.expr] = []
+        more: object = root
+        while isinstance(more, (ast.If, ast.IfExp)):
+            tests.append(more.test)
+            more = more.orelse[0] if isinstance(more.orelse, list) and more.orelse else more.orelse
+        return any(_OTHERS.search(ast.unparse(test)) is not None for test in tests)
+
+    def _asks_cuda(self, test: ast.expr) -> bool:
+        """Tell whether a test is the question for CUDA, or a variable of the module that keeps its answer by such a name."""
+        if isinstance(test, ast.Name) and re.search(r"cuda|gpu", test.id, re.IGNORECASE):
+            kept = rf"^{test.id}[ \t]*=[ \t]*torch\.cuda\.is_available\(\)[ \t]*$"
+            return re.search(kept, self._source, re.MULTILINE) is not None
+        return ast.unparse(test) == "torch.cuda.is_available()"
 
     def is_placed(self, node: ast.expr) -> bool:
         """Tell whether an expression is a real device where it could have been ``None`` before: ``if device is None: device = x.device``."""
@@ -588,7 +635,7 @@ class Devices(Tensors):
             return False
         match node:
             case ast.Constant(value=str() as word):
-                return word.startswith("cuda")
+                return word.startswith("cuda") and not self._is_chosen_beside_others(node)
             case ast.JoinedStr(values=[ast.Constant(value=str() as word), *_]):
                 return word.startswith("cuda")
             case ast.IfExp(body=left, orelse=right):

@@ -33,6 +33,8 @@ class Known:
     """Variables of modules that hold one wherever they are set."""
     modules: frozenset[str] = frozenset()
     """What an absolute import of the tree's own starts with."""
+    choices_stay: bool = False
+    """Whether a question for CUDA that chooses beside other accelerators goes on meaning CUDA."""
 
     @classmethod
     def of(cls, tree: ProgramTree) -> Known:
@@ -44,6 +46,7 @@ class Known:
             promised=tree.give_devices,
             constants=tree.device_constants,
             modules=tree.modules,
+            choices_stay=True,
         )
 
     def is_constant(self, name: str, imported_from: str) -> bool:

@@ -157,6 +157,10 @@ class Values:
         """Tell whether ``None`` is as good as what is wanted, and not only beside the point."""
         return False
 
+    def _says_nothing(self, node: ast.expr, want: Want) -> bool:
+        """Tell whether a value that a function may return says nothing of what else it returns: a constant."""
+        return isinstance(node, ast.Constant)
+
     # -- expressions ----------------------------------------------------------------------------
 
     def holds(self, node: ast.expr | None, want: Want, deep: int = DEEP) -> bool:
@@ -411,7 +415,7 @@ class Values:
                 return False
             want = want.inner
         plain = [
-            r for r in returned if not (isinstance(r, ast.Constant) or _calls(r, function.name))
+            r for r in returned if not (self._says_nothing(r, want) or _calls(r, function.name))
         ]
         return bool(plain) and self._all([(each, want) for each in returned], deep - 1)
 
