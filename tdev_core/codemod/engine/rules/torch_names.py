@@ -83,14 +83,20 @@ def whole_question(file: File, node: cst.CSTNode) -> cst.CSTNode:
 def routed_prefix(name: str, names: Names) -> str | None:
     """Return the longest prefix of ``name`` that is routed.
 
-    A module may be called as the function in it, ``torch.nn.parallel.data_parallel``: what else it has is torch's own.
+    A module may be called as the function in it, ``torch.nn.parallel.data_parallel``: what it has besides is torch's own,
+    but for what it takes from its siblings.
     """
     prefix = name
     while prefix and prefix not in names.routed:
         prefix = prefix.rpartition(".")[0]
     if prefix in names.modules and not is_in_cuda(prefix):
+        home, _, last = prefix.rpartition(".")
         more = name[len(prefix) + 1 :].partition(".")[0]
-        return prefix if more in ("", prefix.rpartition(".")[2]) else None
+        taken = any(
+            each.startswith(f"{home}.") and each.rpartition(".")[2] == more
+            for each in names.routed | names.modules
+        )
+        return prefix if taken or more in ("", last) else None
     return prefix or None
 
 
