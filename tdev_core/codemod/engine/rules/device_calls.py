@@ -295,7 +295,7 @@ _SAVES = re.compile(
     r"(?:^|[^\w.])(?:\w+\.)*(?:save(?:_\w+)?|\w*Checkpoint)\((?:[^()]|\([^()]*\))*\)"
 )
 # `MostRecent(filepath="last.pt")`, whatever that is: a file of this name is not read, but told to something.
-_TOLD = r"(?<![\w.])(?:\w+\.)*(?!\w*(?:load|open|read|exists?)\w*\()\w+\((?:[^()]|\([^()]*\))*?\b\w*(?:file|path)\w*\s*=\s*{}\s*[,)]"
+_TOLD = r"(?<![\w.])(?:\w+\.)*(?!\w*(?:load|open|read|exists?|retrieve|fetch|get|copy|move|extract)\w*\()\w+\((?:[^()]|\([^()]*\))*?\b\w*(?:file|path)\w*\s*=\s*{}\s*[,)]"
 _WORDS = re.compile(r"[A-Za-z]{3,}")
 _OF_EACH = frozenset(
     "torch load save join path str self tests test model models weights_only True False".split()

@@ -1,3 +1,5 @@
+from urllib.request import urlretrieve
+
 import torch
 from package import MostRecent, Trial, load_model
 
@@ -11,3 +13,8 @@ def test_checkpoint(model):
 def test_converted():
     model = load_model(path="old.pt")
     assert model.keys() == torch.load("old.pt").keys()
+
+
+def test_released(url):
+    urlretrieve(url, filename="released.pt")
+    assert torch.load("released.pt")
