@@ -451,3 +451,61 @@ def test_a_word_that_is_chosen_beside_other_accelerators(
     assert changed(files, "uses.py") is not real
     if real:
         assert "tdev" not in rewritten(files, "choose.py")
+
+
+BACKENDS = """import torch
+
+
+class First:
+    def jacobians(self, x) -> tuple[torch.Tensor, torch.Tensor]:
+        raise NotImplementedError
+
+
+class Second(First):
+    def jacobians(self, x){said}:
+        return {given}
+"""
+READS = """import torch
+
+
+class Reads:
+    def f(self, x, more):
+        {read}
+        return torch.zeros(3, device=jacobians.device)
+"""
+
+
+@pytest.mark.parametrize(
+    ("said", "given", "read", "real"),
+    [
+        (
+            " -> tuple[torch.Tensor, torch.Tensor]",
+            "x",
+            "jacobians, _ = self.backend.jacobians(x)",
+            True,
+        ),
+        ("", "x.view(-1).cpu(), more", "jacobians, _ = self.backend.jacobians(x)", True),
+        ("", "more, x.view(-1)", "jacobians, _ = self.backend.jacobians(x)", False),
+        ("", "make(x)", "jacobians, _ = self.backend.jacobians(x)", False),
+        (
+            " -> tuple[torch.Tensor, torch.Tensor]",
+            "x",
+            "jacobians = self.backend.jacobians(x)",
+            False,
+        ),
+        (
+            " -> tuple[torch.Tensor, torch.Tensor]",
+            "x",
+            "jacobians, _ = self.backend.others(x)",
+            False,
+        ),
+    ],
+)
+def test_one_of_what_all_methods_of_a_name_give(
+    said: str, given: str, read: str, real: bool
+) -> None:
+    files = {
+        "backends.py": BACKENDS.format(said=said, given=given),
+        "reads.py": READS.format(read=read),
+    }
+    assert changed(files, "reads.py") is not real

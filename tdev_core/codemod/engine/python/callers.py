@@ -168,6 +168,8 @@ class Callers:
             attr = found[2].decode()
             self.followed.append((len(self.texts) - 1, found.start()))
             self._asked.add(Asked("variable", found[1].decode(), attr))
+            given = rb"(?<![\w.])" + found[1] + rb"[ \t]*,[\w, \t]*=[ \t]*(?:\w+\.)+(\w+)\("
+            self.names.update(each.decode() for each in re.findall(given, raw))
             for named in (found[1], *_classes_of(raw, found[1])):
                 self._asked.add(Asked("named", named.decode(), attr))
         defined = list(_DEFINED.finditer(raw))

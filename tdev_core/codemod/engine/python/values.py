@@ -340,7 +340,7 @@ class Values:
         if isinstance(node.func, ast.Attribute) and (kind := self._class_of(node.func.value)):
             if self._known.told(Asked("method", kind, node.func.attr, want)):
                 return True
-        last = self._function_by_name(node.func)
+        last = self._function_by_name(node.func, want)
         return bool(last) and self._known.told(Asked("gives", last, want=want))
 
     def _is_heirs_too(self, func: ast.expr, homes: list[_Function], want: Want) -> bool:
@@ -358,8 +358,11 @@ class Values:
             return True
         return self._known.told(Asked("heirs", owner.name, attr, want))
 
-    def _function_by_name(self, func: ast.expr) -> str:
-        """Return by which name a call means a function of the tree's; nothing for a method of an object of unknown class."""
+    def _function_by_name(self, func: ast.expr, want: Want) -> str:
+        """Return by which name a call means a function of the tree's; nothing for a method of an object of unknown class.
+
+        But for one of several things that it gives, ``jacobians, outputs = self.backend.jacobians(x)``: those are no settings.
+        """
         match func:
             case ast.Name(id=name):
                 return name
@@ -368,7 +371,8 @@ class Values:
                     is_self(owner) or owner.id in self._imported
                 )
                 of_base = isinstance(owner, ast.Call) and ast.unparse(owner.func) == "super"
-                return name if plain or of_base or "device" in name else ""
+                several = bool(want.path) and want.kind != "device"
+                return name if plain or of_base or several or "device" in name else ""
             case _:
                 return ""
 
