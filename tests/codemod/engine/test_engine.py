@@ -212,6 +212,29 @@ def test_prefilter(raw: bytes, answer: bool) -> None:
         ("import torch\nd = dict(device=device)\nx = torch.ones(3, **d)\n", "device"),
         ("import torch\nx = torch.ones(3, **{'device': device})\n", "device"),
         ("import torch\nd = {'device': device}\nx = partial(torch.ones, 3, **d)\n", "device"),
+        # what is loaded to the CPU, by a name or by its place
+        ("import torch\nx = torch.load(p, map_location='cpu')\n", "no"),
+        (
+            "import torch\nx = torch.load(open(p, 'rb'), lambda to, at: to, weights_only=True)\n",
+            "no",
+        ),
+        ("import torch\nx = torch.load(p, map_location=lambda to, at: other)\n", "device"),
+        ("import torch\nx = torch.load(p, 'cpu'), torch.load(q)\n", "device"),
+        ("import torch\nx = torch.hub.load_state_dict_from_url(p, 'cpu')\n", "device"),
+        # the program's own functions, beside torch's that are told what Python's tree shows to be real
+        (
+            "import torch\nx = torch.ones(3, device=torch.cat(y).device)\nz = zeros(device=d)\n",
+            "device",
+        ),
+        ("import torch\nx = torch.ones(3, device=torch.cat(y).device)\nself.f(device=d)\n", "no"),
+        (
+            "import torch\nx = torch.ones(3, device=torch.cat(y).device)\nz = f(device=d)\ndef f(device): 0\n",
+            "no",
+        ),
+        (
+            "from a import torch\nx = torch.ones(3, device=torch.cat(y).device)\ntorch.z(device=d)\n",
+            "device",
+        ),
     ],
 )
 def test_triage(source: str, answer: Concern) -> None:

@@ -42,6 +42,15 @@ _PINNED = re.compile(r"pin_memory(?<!\wpin_memory)[ \t]*=(?!=)[ \t]*(?!False\b)"
 _NUMBER = re.compile(r"[ \t]*=[ \t]*[-(]?\d")
 _CALLED = re.compile(r"""\s*\((?!\s*["'](?:cpu|meta|mps)["']\s*[,)])""")
 _HANDED = re.compile(r"(\b(type|converter|factory)\s*=|\b(map|partial)\s*\()[\w.\s]*\Z")
+# A checkpoint that is loaded to the CPU, whatever was saved: no rule has anything to say of it.
+_TO_THE_CPU = r"(?:lambda[ \t]+(\w+),[ \t]*\w+:[ \t]*\1|[\"'](?:cpu|meta)[\"'])\s*[,)]"
+_ARGUMENT = r"(?:[^()]|\((?:[^()]|\([^()]*\))*\))"
+_LOADED_TO_THE_CPU = {
+    "load": re.compile(
+        rf"\s*\((?:{_ARGUMENT}*?\bmap_location\s*=\s*|(?:(?!,){_ARGUMENT})*,\s*){_TO_THE_CPU}"
+    ),
+    "from_url": re.compile(rf"\s*\({_ARGUMENT}*?\bmap_location\s*=\s*{_TO_THE_CPU}"),
+}
 _ALIAS = re.compile(r"torch(?:\.\w+)*[ \t]+as[ \t]+(\w+)")
 _FROM = re.compile(
     r"from[ \t]+torch[\w.]*[ \t]+import[ \t]*(\((?:#[^\n\r]*|[^)#])*\)|(?:\\\r?\n|[^\n\r;])*)"
@@ -103,7 +112,9 @@ def _makes_a_device(text: str, known: Known) -> Literal["", "made", "unknown"]:
                 if not (_CALLED.match(text, end) or _HANDED.search(before)):
                     continue
             if ours.search(before + found.group()):
-                return "made"
+                loaded = _LOADED_TO_THE_CPU.get(word)
+                if loaded is None or loaded.match(text, end) is None:
+                    return "made"
     return "unknown" if gives_unknown_device(text, ours, known) else ""
 
 
