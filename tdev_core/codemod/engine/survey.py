@@ -200,6 +200,7 @@ class Survey:
         self._modules: set[str] = set()
         self._inside: dict[PurePath, set[str]] = {}
         self._on_path: set[PurePath] = set()
+        self._folders: set[PurePath] = set()
         self._imported_from: list[tuple[PurePath, frozenset[tuple[str, str]]]] = []
         self._kernels: set[str] = set()
         self._gives_torch: set[str] = set()
@@ -254,38 +255,39 @@ class Survey:
         if _FROM_A_LIBRARY.search(raw) is not None:
             dotted = {(a.decode(), b.decode()) for a, b in _FROM_A_FOLDER.findall(raw)}
             self._imported_from.append((path.parent, frozenset(dotted)))
-        own = path.parent if path.stem == "__init__" else path
-        self._inside.setdefault(own.parent, set()).add(own.stem)
+        # Each asked once: of thousands of files, to take paths apart is a tenth of the time.
+        stem, parent = path.stem, path.parent
+        is_package = stem == "__init__"
+        own = parent.name if is_package else stem
+        self._inside.setdefault(parent.parent if is_package else parent, set()).add(own)
         if b"import *" in raw or _MAY_GIVE_TORCH.search(raw):
             for found in _GIVES_TORCH.finditer(raw):
                 source = found[1].decode("ascii", "ignore").rstrip(".")
                 if source and not source.startswith("torch"):
                     self._gives_torch.add(source.rpartition(".")[2])
-                    self._takes_torch.setdefault(own.stem, set()).add(source.rpartition(".")[2])
+                    self._takes_torch.setdefault(own, set()).add(source.rpartition(".")[2])
         self._ask_backends = self._ask_backends or b"get_backend" in raw
         if not self._looks_for_staying:
             self._scripted |= _scripted_calls(raw)
-        (self._has_torch if _binds_torch(raw) else self._has_none).add(own.stem)
+        (self._has_torch if _binds_torch(raw) else self._has_none).add(own)
         signs = {sign for sign in _SIGNS if sign in raw}
         if self._looks_for_staying and (b"flash_attn" in raw or b"Fused" in raw):
             for found in _TAKES.finditer(b"\n" + raw):
                 self._taken.update(name.decode() for name in _TAKEN.findall(found[1]))
         if _has_kernels(raw, signs):
-            self._kernels.add(path.parent.name if path.stem == "__init__" else path.stem)
-        if (platform := _PLATFORM.search(path.stem)) is not None:
-            beside = self._platforms.setdefault((path.parent, _PLATFORM.sub("*", path.stem)), {})
-            beside[platform.group().lower()] = f"{path.parent.name}/{path.name}"
+            self._kernels.add(own)
+        if (platform := _PLATFORM.search(stem)) is not None:
+            beside = self._platforms.setdefault((parent, _PLATFORM.sub("*", stem)), {})
+            beside[platform.group().lower()] = f"{parent.name}/{path.name}"
             if b"cuda.is_available" in raw and platform.group().lower() in ("cuda", "gpu"):
-                self._refusing[f"{path.parent.name}/{path.name}"] = {
+                self._refusing[f"{parent.name}/{path.name}"] = {
                     found[1].decode()
                     for found in _OWNER.finditer(raw)
                     if _REFUSES.search(found[0]) is not None
                 }
-        for folder in path.parents:
-            if _PLATFORM.fullmatch(folder.name) is not None:
-                beside = self._platforms.setdefault((folder.parent, ""), {})
-                beside[folder.name.lower()] = f"{folder.parent.name}/{folder.name}"
-        if path.stem == "__init__" and home is not None and _is_called_as_scripts(path.parent.name):
+        if parent not in self._folders:
+            self._see_folders(path)
+        if is_package and home is not None and _is_called_as_scripts(parent.name):
             self._inner.add(dotted_name(path, top, home))
         tests = is_for_tests(path)
         if not tests:
@@ -296,7 +298,7 @@ class Survey:
                 for known, more in zip(self._unable, unable(raw), strict=True):
                     known |= more
             compiled, name = _makes_kernels(raw, signs), ""
-            if compiled or path.stem != "__init__":
+            if compiled or not is_package:
                 name = dotted_name(path, top, home)
             if compiled:
                 self._compiled.add(name)
@@ -304,7 +306,7 @@ class Survey:
                 around, inside, _ = name.partition("._triton.")
                 if inside and "." in around:
                     self._compiled.add(around)
-            if path.stem != "__init__":
+            if not is_package:
                 around = name
                 while around := around.rpartition(".")[0]:
                     self._of_package.setdefault(around, []).append(compiled)
@@ -316,8 +318,7 @@ class Survey:
                 if says_mps(without_prose(raw.decode("latin-1"))):
                     self._know_mps.add(top)
         if not self._looks_for_staying:
-            module = path.parent.name if path.stem == "__init__" else path.stem
-            self._callers.see(raw, module, of_tests=tests)
+            self._callers.see(raw, own, of_tests=tests)
         if not self._looks_for_staying and b"device" in raw:
             for found in chain.from_iterable(each.finditer(raw) for each in _CONSTANTS):
                 line = raw[raw.rfind(b"\n", 0, found.start()) + 1 : found.start()]
@@ -346,6 +347,16 @@ class Survey:
             self._questions(raw)
             if self._looks_for_staying:
                 self._stays(path, raw)
+
+    def _see_folders(self, path: PurePath) -> None:
+        """Take into account which of the folders around a file are called after a kind of device."""
+        for folder in path.parents:
+            if folder in self._folders:
+                return  # and so are those around it
+            self._folders.add(folder)
+            if _PLATFORM.fullmatch(folder.name) is not None:
+                beside = self._platforms.setdefault((folder.parent, ""), {})
+                beside[folder.name.lower()] = f"{folder.parent.name}/{folder.name}"
 
     def _name_cuda(self, raw: bytes) -> None:
         """Take into account which functions say CUDA in their name, and who else names them."""
@@ -734,8 +745,8 @@ def _is_called_as_scripts(name: str) -> bool:
 
 def dotted_name(path: PurePath, top: str, home: PurePath | None) -> str:
     """Return the name by which a module is imported whose outermost package is ``top``."""
-    path = path if home is None else path.relative_to(home)
-    parts = [*path.parts[:-1], *([] if path.stem == "__init__" else [path.stem])]
+    around = path.parts[:-1] if home is None else path.parts[len(home.parts) : -1]
+    parts = [*around, *([] if path.stem == "__init__" else [path.stem])]
     start = parts.index(top) if top in parts else len(parts) - 1
     return ".".join(parts[start:])
 

@@ -1365,7 +1365,9 @@ class _Tree:
 
     def _places(self, name: str) -> list[_Place]:
         """Return where functions of a name, or classes, are defined; none where there are too many to tell them apart."""
-        if name.encode() in _NEVER or name not in self._tree.names | self._tree.classes.keys():
+        if name not in self._tree.names and name not in self._tree.classes:
+            return []
+        if name.encode() in _NEVER:
             return []
         found: list[_Place] = []
         for number in self._with_word(name.encode()):
