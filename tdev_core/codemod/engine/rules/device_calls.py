@@ -150,7 +150,7 @@ def _is_read_by_nobody(file: File, kept: cst.Assign, made: cst.Call) -> bool:
     target, home = kept.targets[0].target, enclosing_function(file, kept)
     if not isinstance(target, cst.Name) or home is None:
         return False
-    text = file.tree.source[slice(*file.tree.span(home))]
+    text = file.code[slice(*file.tree.span(home))]
     if len(re.findall(rf"(?<![\w.]){target.value}\b", text)) > _FEW:
         return False  # which is sooner told than followed
     tree, takers = file.python, file.takers

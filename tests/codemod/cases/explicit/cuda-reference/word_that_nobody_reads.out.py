@@ -17,6 +17,7 @@ def told_by_an_error(config):
 
 
 def dead(build):
+    # the device
     device = "cuda" if torch.cuda.is_available() else "cpu"
     device = torch.device(device)
     return build()
