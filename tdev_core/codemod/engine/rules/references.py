@@ -162,6 +162,19 @@ def _why_autocast_stays(file: File, node: cst.CSTNode) -> str | None:
     return None
 
 
+_BY_NAME = re.compile(r"\breturn[ \t]+getattr\(\s*torch\s*,")
+
+
+def _is_given_beside_any_module(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a function gives torch's module for a device by its name, and CUDA's as the last resort."""
+    home = (
+        enclosing_function(file, node) if isinstance(file.tree.parents[node], cst.Return) else None
+    )
+    if home is None:
+        return False
+    return _BY_NAME.search(file.tree.source, *file.tree.span(home)) is not None
+
+
 _CHOOSES_CUDA = re.compile(r"\bdevice[ \t]*=(?!=)[^\n=]*\bdevice\([^\n]*\bcuda\b")
 
 
@@ -300,6 +313,10 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
     if name == "torch.cuda.empty_cache" and _comes_after_cudas_choice(file, found.node):
         said = f"{name}: the device above is CUDA's or the CPU, as a question that stays chooses; {LEFT}"
         file.find(KERNEL, found.node, said, "note")
+        return
+    if name == "torch.cuda" and _is_given_beside_any_module(file, found.node):
+        said = f"{name} is given where torch has no module of a device's name; {LEFT}"
+        kept_question(file, found, ARMS, said, "note")
         return
     if is_asked_for_a_handle(file, found.node):
         return  # which goes to CUDA's own library; reported as such

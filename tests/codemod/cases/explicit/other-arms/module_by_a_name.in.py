@@ -1,0 +1,12 @@
+import torch
+
+
+def module_of(device):
+    try:
+        return getattr(torch, device.type)
+    except AttributeError:
+        return torch.cuda
+
+
+def module():
+    return torch.cuda
