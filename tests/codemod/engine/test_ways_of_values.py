@@ -306,7 +306,7 @@ GLOBAL = (
     "def reset():\n    global _DEVICE\n    _DEVICE = {again}\n\n\ndef chosen():\n    return _DEVICE\n\n\n"
     "def scratch(n):\n    return torch.zeros(n, device=_DEVICE)\n"
 )
-ASKS = "import torch\nfrom .choice import chosen\n\n\ndef f():\n    return torch.ones(2, device=chosen())\n"
+HANDED_OUT = "import torch\nfrom .choice import chosen\n\n\ndef f():\n    return torch.ones(2, device=chosen())\n"
 MADE_OF_A_WORD = 'torch.device(f"cuda:{gpu}")'
 
 
@@ -320,7 +320,7 @@ MADE_OF_A_WORD = 'torch.device(f"cuda:{gpu}")'
     ],
 )
 def test_a_modules_variable_that_functions_set(set_to: str, again: str, real: bool) -> None:
-    files = {"choice.py": GLOBAL.format(set_to=set_to, again=again), "asks.py": ASKS}
+    files = {"choice.py": GLOBAL.format(set_to=set_to, again=again), "asks.py": HANDED_OUT}
     assert changed(files, "asks.py") is not real
     survey = Survey(staying=False)
     code = rewrite(files["choice.py"], Names.load(), Options(tree=survey.tree()), filename="").code
