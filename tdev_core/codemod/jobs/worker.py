@@ -33,11 +33,12 @@ def main(engine_name: str, *pipes: int) -> None:
     warnings.simplefilter(
         "ignore"
     )  # what parsing says about the user's strings is not for this run
-    engine, names = load_engine(engine_name), Names.load()
+    engine, names, plain = load_engine(engine_name), Names.load(), False
     # A tree is all of a file's memory and is dropped at once; the collector is only asked then.
     gc.disable()
     if pipes:
         import_module("tdev_core.codemod.engine.registry")
+        plain = _make_plain()
         source, sink = _fork(source, sink, pipes)
     tree: ProgramTree | None = None
     while True:
@@ -48,6 +49,7 @@ def main(engine_name: str, *pipes: int) -> None:
         if not isinstance(job, Job):
             tree = job  # that of the files of all jobs after it
             continue
+        plain = plain or _make_plain()
         if tree is not None:
             job = replace(job, options=replace(job.options, tree=tree))
         try:
@@ -61,6 +63,14 @@ def main(engine_name: str, *pipes: int) -> None:
     if pipes:
         _wait()
     os._exit(0)  # to take everything down in order takes longer than a small file
+
+
+def _make_plain() -> bool:
+    """Make libcst's nodes cheaper once it has been imported, which no run needs where nothing says CUDA; tell whether it was."""
+    if "libcst" not in sys.modules:
+        return False
+    import_module("tdev_core.codemod.engine.analysis.plain").make_plain()
+    return True
 
 
 def _fork(source: BinaryIO, sink: BinaryIO, pipes: Sequence[int]) -> tuple[BinaryIO, BinaryIO]:
