@@ -127,6 +127,8 @@ _OTHER_ARGUMENT = r"[^()=]*?(?<![\w.])"
 """What stands before a later argument of theirs that is given by its place."""
 # Methods that compute with other tensors, or change one by others: `total.scatter_add_(0, index, x)`.
 _IN_PLACE = r"\.(?:\w+_add_?|index_select|index_fill_?|gather|scatter_|index_copy_|add_|mul_|sub_|div_|copy_)\((?:[^()]|\([^()]*\))*?(?<![\w.])"
+_IN_PLACE_SIGNS = ("_(", "_add(", "index_select(", "index_fill(", "gather(")
+"""The ends of these methods, one of which each has."""
 
 
 _ANNOTATED_DEVICE = re.compile(
@@ -245,14 +247,16 @@ def holds_tensors(text: str, name: str) -> bool:
     if TENSOR_WORD.search(name.rpartition(".")[2]) or used_as_tensor(text, name):
         return True
     it = re.escape(name)
-    # Each by itself, from a word that it starts with: `re` looks for that many times faster.
-    shown = (
-        rf"{it}(?<![\w.]{it})(?:{_AS_MODULE})",
-        rf"{_OF_TENSORS}(?:{_OTHER_ARGUMENT})?{it}\s*[,)]",
-        rf"isinstance(?<!\wisinstance)\(\s*{it}\s*,\s*\(?[^()]*\bTensor\b",
-        rf"is_tensor(?<!\wis_tensor)\(\s*{it}\s*\)",
-        rf"{_IN_PLACE}{it}\s*[,)]",
-    )
+    # Each by itself, from a word that it starts with, `re` looks for that many times faster; and made only where it may be found.
+    shown = [rf"{it}(?<![\w.]{it})(?:{_AS_MODULE})"]
+    if "torch." in text:
+        shown.append(rf"{_OF_TENSORS}(?:{_OTHER_ARGUMENT})?{it}\s*[,)]")
+    if "Tensor" in text and "isinstance(" in text:
+        shown.append(rf"isinstance(?<!\wisinstance)\(\s*{it}\s*,\s*\(?[^()]*\bTensor\b")
+    if "is_tensor(" in text:
+        shown.append(rf"is_tensor(?<!\wis_tensor)\(\s*{it}\s*\)")
+    if any(sign in text for sign in _IN_PLACE_SIGNS):
+        shown.append(rf"{_IN_PLACE}{it}\s*[,)]")
     if any(re.search(each, text) is not None for each in shown):
         return True
     counted = rf"(?<![\w.]){it}\s*(?:[-+/@]|\*(?!\*))\s*[\w(]|[\w)\]]\s*[-+/@]\s*{it}(?![\w.(])"
@@ -414,6 +418,8 @@ def takes_torch_elsewhere(source: str) -> bool:
     """Tell whether a module of the tree gives a file the name ``torch``, by its name or by a star import."""
     if "torch" not in source:
         return False
-    if _TORCH_ELSEWHERE.search(source) is None:
+    # From the start of each line that says it: a pattern that begins with that is tried at each letter.
+    lines = (source.rfind("\n", 0, at) + 1 for at in places(source, "from"))
+    if not any(_TORCH_ELSEWHERE.match(source, start) for start in lines):
         return False
     return _TORCHS_NAME.search(source) is not None or "torch as " in source

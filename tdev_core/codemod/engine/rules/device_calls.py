@@ -344,6 +344,8 @@ def _of_no_device(call: Call) -> bool:
 def _one_of_several(file: File, node: cst.CSTNode, call: Call) -> bool:
     """Tell whether a call is given one after the other of a list of accelerators: ``for kind in ("cpu", "cuda", "xpu")``."""
     statement = file.tree.text(file.tree.statement(node))
+    if not any(other in statement for other in ("mps", "xpu", "npu", "hpu")):
+        return False
     for name in {arg.value.value for arg in call.args if isinstance(arg.value, cst.Name)}:
         several = rf"\bfor[ \t]+{name}[ \t]+in[ \t]*[(\[{{]([^)\]}}]*)"
         listed = re.search(several, statement)

@@ -95,6 +95,9 @@ def usual_length(source: str) -> int:
 
 def _formatters(source: str) -> int:
     """Return the least of these lengths that all of a file's code keeps; 0 where it keeps none."""
+    # Without its texts a line is no longer than with them, and most files need not be taken apart to see it.
+    if max(map(len, source.splitlines()), default=0) <= _WIDTHS[0]:
+        return _WIDTHS[0]
     code = _TEXTS.sub(_without_lines, source)
     longest = max(map(len, code.splitlines()), default=0)
     return next((width for width in _WIDTHS if longest <= width), 0)
