@@ -6,6 +6,7 @@ import re
 
 import libcst as cst
 
+from tdev_core.codemod.engine.analysis.kinds import Kind
 from tdev_core.codemod.engine.analysis.literals import CUDA_STRING, NAMES_DEVICE, TENSOR_TYPE
 from tdev_core.codemod.engine.analysis.nodes import string_value
 from tdev_core.codemod.engine.file import File, Question
@@ -51,8 +52,9 @@ COMPARISON = rule(
     Handled: `==` and `!=` in either order, `torch.device("cuda").type` for `"cuda"`,
     `"cuda" in str(device)`, `"cuda" not in device`, `device.startswith("cuda")`, and
     `device.type in ("cuda", "mps")`. The operand has to call itself a device (`device`, `args.device`,
-    `cfg["device"]`, `x.device.type`, `str(device)`) or be a variable that only ever holds
-    device names; `backend == "cuda"` and `"cuda" in path` are reported, not guessed.
+    `cfg["device"]`, `x.device.type`, `str(device)`); `backend == "cuda"` and `"cuda" in path` are reported, not guessed.
+    A variable that holds nothing but words of the file (`device = "cuda" if tdev.cuda.is_available() else "cpu"`) is
+    asked as before: its word for CUDA is the same on every machine.
     `case "cuda":` of a `match` over such an operand becomes `case _ if tdev.is_accelerator(...):`, unless another case
     names another accelerator.
     A word that was asked for stays one where the program goes on to ask whether that is there
@@ -231,8 +233,38 @@ def _answer(file: File, asked: Asked, judged: Judged) -> None:
     elif file.options.style == "accelerator":
         yes = not asked.denies
         file.questions.append(Question(node, yes, asked.operand, COMPARISON, _NO_SPELLING))
-    elif not (file.stays(node) or left_to_script(file, node, "a question about a device")):
+    elif not (
+        judged.demanded is None
+        and _asks_for_a_word(file, asked)
+        or file.stays(node)
+        or left_to_script(file, node, "a question about a device")
+    ):
         _rewrite(file, asked, judged)
+
+
+def _asks_for_a_word(file: File, asked: Asked) -> bool:
+    """Tell whether what is asked holds words that stand in this file, and nothing else: the one for CUDA is the same everywhere."""
+    operand = asked.operand
+    if asked.of_a_tensor or not file.flow.kinds(operand) <= {Kind.CUDA, Kind.OTHER}:
+        return False
+    match operand:
+        case cst.Name(value=name):
+            bound = file.scopes.of(operand).lookup(name)
+            values = [each.value for each in bound if each.kind == "value"]
+            if len(values) != len(bound):
+                return False
+        case cst.Attribute(value=cst.Name(value="self"), attr=cst.Name(value=attr)):
+            values = [*file.flow.self_values(operand, attr)]
+        case _:
+            return False
+    spans = [file.tree.span(each) for each in values if each is not None]
+    # Or it has become the name of the device that is there.
+    made = [start for (start, _), change in file.changes.items() if "device(" in change.text]
+    return (
+        bool(spans)
+        and len(spans) == len(values)
+        and not any(low <= start < high for low, high in spans for start in made)
+    )
 
 
 def _rewrite(file: File, asked: Asked, judged: Judged) -> None:

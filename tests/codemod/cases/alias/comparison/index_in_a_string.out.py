@@ -14,5 +14,5 @@ def load(path, device, device_type):
             torch.is_accelerator(device_type),
             not torch.is_accelerator(device, exact=True),
         )
-    print(torch.is_accelerator(use))
+    print(use == "cuda")
     return torch.load(path, map_location=device)

@@ -10,4 +10,4 @@ def export(model, device="cpu"):
 
 def local(model):
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    return model.half() if torch.is_accelerator(device) else model
+    return model.half() if device == "cuda" else model

@@ -1,7 +1,7 @@
 import tdev as torch
 
 device = "cuda" if torch.cuda.is_available() else "cpu"
-if torch.is_accelerator(device):
+if device == "cuda":
     x = torch.ones(1)
 amp = torch.is_accelerator(args.device, exact=True)
 pin = not torch.is_accelerator(cfg["device"], exact=True)

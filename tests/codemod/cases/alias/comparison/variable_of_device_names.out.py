@@ -1,5 +1,5 @@
 import tdev as torch
 
 DEV = "cuda" if torch.cuda.is_available() else "cpu"
-if torch.is_accelerator(DEV):
+if DEV == "cuda":
     x = torch.ones(1)

@@ -14,5 +14,5 @@ def load(path, device, device_type):
             tdev.is_accelerator(device_type),
             not tdev.is_accelerator(device, exact=True),
         )
-    print(tdev.is_accelerator(use))
+    print(use == "cuda")
     return tdev.load(path, map_location=device)

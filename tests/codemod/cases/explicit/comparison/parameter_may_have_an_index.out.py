@@ -10,4 +10,4 @@ def export(model, device="cpu"):
 
 def local(model):
     device = "cuda" if tdev.cuda.is_available() else "cpu"
-    return model.half() if tdev.is_accelerator(device) else model
+    return model.half() if device == "cuda" else model

@@ -2,7 +2,7 @@ import tdev
 import torch
 
 device = "cuda" if tdev.cuda.is_available() else "cpu"
-if tdev.is_accelerator(device):
+if device == "cuda":
     x = torch.ones(1)
 amp = tdev.is_accelerator(args.device, exact=True)
 pin = not tdev.is_accelerator(cfg["device"], exact=True)
