@@ -85,9 +85,9 @@ _TDEV: tuple[Pass, ...] = (
     references.references,
     kept_module.kept_module,
     strings.strings,
-    compare.comparisons,
-    is_cuda.is_cuda_attributes,
     handed_on.handed_on,
+    compare.comparisons,  # a word that has become the device's name is asked another question
+    is_cuda.is_cuda_attributes,
     moves.moves,
     not_on_mps.not_on_mps,
     kernels.kernels,

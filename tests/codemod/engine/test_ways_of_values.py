@@ -509,3 +509,14 @@ def test_one_of_what_all_methods_of_a_name_give(
         "reads.py": READS.format(read=read),
     }
     assert changed(files, "reads.py") is not real
+
+
+def test_a_word_that_has_become_the_devices_name_is_no_word_any_more() -> None:
+    text = (
+        'import torch\nfrom elsewhere import Model\n\ndevice = "cuda" if torch.cuda.is_available() else "cpu"\n'
+        'model = Model({})\nif device == "cuda":\n    model.half()\n'
+    )
+    handed = rewritten({"made.py": text.format("device=device")}, "made.py")
+    assert 'device = str(tdev.device("cuda"))' in handed and "tdev.is_accelerator(device)" in handed
+    kept = rewritten({"made.py": text.format("")}, "made.py")
+    assert 'device = "cuda" if tdev' in kept and 'if device == "cuda":' in kept
