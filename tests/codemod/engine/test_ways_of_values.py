@@ -520,3 +520,29 @@ def test_a_word_that_has_become_the_devices_name_is_no_word_any_more() -> None:
     assert 'device = str(tdev.device("cuda"))' in handed and "tdev.is_accelerator(device)" in handed
     kept = rewritten({"made.py": text.format("")}, "made.py")
     assert 'device = "cuda" if tdev' in kept and 'if device == "cuda":' in kept
+
+
+LINEAR = (
+    "import torch\n\n\nclass Packed(torch.nn.Module):\n    def __init__(self, bits, size, dev):\n        super().__init__()\n"
+    '        self.register_buffer("weight", torch.zeros((size, bits), device=dev))\n\n    @classmethod\n'
+    "    def from_linear(cls, linear: torch.nn.Linear, bits):\n"
+    "        return cls(bits, linear.in_features, linear.weight.device)\n"
+)
+PACKS = "import torch\nfrom .linear import Packed\n\n\ndef pack(module: torch.nn.Module, fast, word):\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "real"),
+    [
+        ("return Packed(4, 4, next(iter(module.state_dict().values())).device)", True),
+        ("return Packed(4, 4, module.state_dict()['weight'].device)", True),
+        ("kind = Packed\n    return kind(4, 4, module.weight.device)", True),
+        ("kind = Packed if fast else dict\n    return kind.from_linear(module.linear, 4)", True),
+        ("kind = Packed\n    return kind(4, 4, word)", False),
+        ("kind = Packed\n    return fast(kind)", False),
+        ("kind = Packed\n    return [kind]", False),
+    ],
+)
+def test_a_class_that_a_variable_holds(body: str, real: bool) -> None:
+    files = {"linear.py": LINEAR, "packs.py": f"{PACKS}    {body}\n"}
+    assert changed(files, "linear.py") is not real

@@ -1253,7 +1253,8 @@ class _Tree:
                 heir = _based(statement, node)
                 if heir is None:
                     if not _asks_about(statement, node):
-                        yield statement, node
+                        by_another = _made_by_another_name(statement, node)
+                        yield from [(statement, node)] if by_another is None else by_another
                     continue
                 yield from _made_within(statement, heir)
                 # Whose other bases come before it, as they are called.
@@ -1692,6 +1693,44 @@ def _asks_about(statement: _Statement, node: ast.AST) -> bool:
             case _:
                 return False
     return False
+
+
+def _made_by_another_name(statement: _Statement, node: ast.AST) -> list[_Use] | None:
+    """Return the calls by which a variable makes one that holds the class: ``kind = Linear``, ``kind(4)``; None where it holds none.
+
+    What is taken from the class, ``kind.from_weights(…)``, makes it by ``cls``.
+    """
+    name = _variable_of(statement, node)
+    home = next((p for p in statement.tree.ancestors(node) if isinstance(p, _DEFINITIONS)), None)
+    if not name or not isinstance(home, ast.FunctionDef | ast.AsyncFunctionDef):
+        return None
+    found: list[_Use] = []
+    for use in ast.walk(home):
+        match use:
+            case ast.Name(id=each, ctx=ast.Load()) if each == name:
+                if _call_of(statement, use) is not None:
+                    found.append((statement, use))
+                elif not _asks_about(statement, use):
+                    return None
+            case ast.Global(names=names) | ast.Nonlocal(names=names) if name in names:
+                return None
+            case _:
+                pass
+    return found
+
+
+def _variable_of(statement: _Statement, node: ast.AST) -> str:
+    """Return the variable that a class is given to, itself or as one of two."""
+    below = node
+    for parent in statement.tree.ancestors(node):
+        match parent:
+            case ast.IfExp(test=test) if test is not below:
+                below = parent
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if value is below:
+                return name
+            case _:
+                return ""
+    return ""
 
 
 def _made_within(statement: _Statement, heir: ast.ClassDef) -> list[_Use]:

@@ -108,6 +108,9 @@ class Tensors(Values):
             return self._is_one(node, deep)
         if want.path == (EACH, 1) and isinstance(node, ast.Call):
             return getattr(node.func, "attr", "") in _EACH_NAMED
+        if len(want.path) == 1 and isinstance(want.path[0], str) and isinstance(node, ast.Call):
+            # Of whatever key: `next(iter(module.state_dict().values()))`.
+            return getattr(node.func, "attr", "") == "state_dict" and not node.args
         if isinstance(want.path[0], str) or len(want.path) > 1:
             return False
         # A tensor is a row of tensors, a list of them has none of their methods.
