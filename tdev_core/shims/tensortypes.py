@@ -60,7 +60,10 @@ class TensorType(_TensorType):
     """``torch.cuda.FloatTensor`` and the other dense types.
 
     Calling it makes a tensor as torch's legacy constructors do: from sizes (uninitialised memory), a
-    sequence, a tensor, or nothing.
+    sequence, a tensor, or nothing. A tensor of the accelerator is not copied.
+
+    Raises:
+        TypeError: a tensor of another dtype.
     """
 
     layout = torch.strided
@@ -68,7 +71,13 @@ class TensorType(_TensorType):
 
     def __call__(cls, *args: Any, device: Any = None) -> torch.Tensor:
         _deprecated(_CONSTRUCTORS)
-        made: torch.Tensor = getattr(torch, cls.__name__)(*args)
+        match args:
+            case [torch.Tensor() as given] if given.device.type != "cpu":
+                if given.dtype != cls.dtype:
+                    raise TypeError(f"expected a tensor of {cls.dtype}, got one of {given.dtype}")
+                return given.view_as(given)
+            case _:
+                made: torch.Tensor = getattr(torch, cls.__name__)(*args)
         return made.to(device_of_index(device_index(device)))
 
 

@@ -573,3 +573,18 @@ def test_a_device_without_an_index_is_the_current_one_each_time() -> None:
         torch.sim.set_device(0)  # type: ignore[attr-defined]
     assert devices.translate("cuda") == torch.device("sim")
     assert tdev.ones(1, device="cuda").device.index == 0
+
+
+@pytest.mark.filterwarnings("ignore:The torch.cuda")
+def test_a_legacy_type_of_a_tensor_that_is_there() -> None:
+    from tdev_core.shims import tensortypes
+
+    there = torch.arange(3, device="sim")
+    again = tensortypes.LongTensor(there)
+    again[0] = 9
+    assert again.device == there.device and there.tolist() == [9, 1, 2]
+    assert tensortypes.LongTensor(torch.arange(2)).device.type == "sim"
+    with pytest.raises(
+        TypeError, match=r"expected a tensor of torch.float32, got one of torch.int64"
+    ):
+        tensortypes.FloatTensor(there)
