@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from dataclasses import replace
 
@@ -117,6 +118,7 @@ def is_answered(file: File, node: cst.Import | cst.ImportFrom) -> bool:
         name.partition(".")[0] not in stand_ins()
         or not whole
         or _asks_for_what_it_lacks(node, name)
+        or _unpacks_another_number(file, node)
     ):
         return False
     if any(
@@ -153,6 +155,33 @@ def _asks_for_what_it_lacks(node: cst.Import | cst.ImportFrom, module: str) -> b
     if isinstance(node, cst.ImportFrom) and not isinstance(node.names, cst.ImportStar):
         names = [dotted(alias.name) or "" for alias in node.names]
     return lacks(module, names)
+
+
+# How many things the functions of stand-ins give that have given fewer in older versions of their package.
+_GIVE = {"unpad_input": 5}
+
+
+def _unpacks_another_number(file: File, node: cst.Import | cst.ImportFrom) -> bool:
+    """Tell whether the code is written for a version that gives another number of things: ``q, indices, lens, most = unpad_input(…)``."""
+    if not isinstance(node, cst.ImportFrom) or isinstance(node.names, cst.ImportStar):
+        return False
+    called = {
+        alias.evaluated_alias or alias.evaluated_name: _GIVE[alias.evaluated_name]
+        for alias in node.names
+        if alias.evaluated_name in _GIVE
+    }
+    if not called or file.python is None:
+        return False
+    for each in file.python.statements:
+        match each:
+            case ast.Assign(
+                targets=[ast.Tuple(elts=parts)], value=ast.Call(func=ast.Name(id=name))
+            ) if name in called and not any(isinstance(part, ast.Starred) for part in parts):
+                if len(parts) != called[name]:
+                    return True
+            case _:
+                pass
+    return False
 
 
 def _point(file: File, node: cst.CSTNode, place: cst.CSTNode, text: str) -> None:
