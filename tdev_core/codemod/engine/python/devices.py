@@ -154,6 +154,13 @@ class Devices(Tensors):
                 return self.holds(value, DEVICE, deep)
             case ast.Attribute(attr="device_type", value=value) if self._is_mesh(value):
                 return True
+            # `f"{accelerator.type}:{index}"`: the type that torch itself says it has
+            case ast.JoinedStr(
+                values=[ast.FormattedValue(value=value), ast.Constant(value=str() as rest), *_]
+            ):
+                return rest.startswith(":") and self.holds(value, DEVICE, deep)
+            case ast.BinOp(left=left, op=ast.Add(), right=ast.Constant(value=str() as rest)):
+                return rest.startswith(":") and self.holds(left, DEVICE, deep)
             case ast.Attribute(value=value, attr=attr) if DEVICE_NAME.search(attr):
                 return not is_self(value) and (
                     attr == "_execution_device" or self._has_real_device(value, attr, deep)

@@ -46,11 +46,13 @@ class PythonTree:
                     continue
                 self._parents[child] = node
                 stack.append(child)
-                if isinstance(child, ast.expr) and place == (
-                    child.lineno,
-                    child.col_offset,
-                    child.end_lineno,
-                    child.end_col_offset,
+                # Until Python 3.12 the parts of an f-string have the place of the whole.
+                is_part = isinstance(node, ast.JoinedStr) and not isinstance(child, ast.JoinedStr)
+                if (
+                    isinstance(child, ast.expr)
+                    and not is_part
+                    and place
+                    == (child.lineno, child.col_offset, child.end_lineno, child.end_col_offset)
                 ):
                     found = child
         return found

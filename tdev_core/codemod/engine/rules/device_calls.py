@@ -276,7 +276,7 @@ def _is_of_no_other(file: File, node: cst.CSTNode, call: Call) -> bool:
         first = re.search(used, text)
         settled = first is not None and all(each.start() < first.start() for each in again)
         if saved is not None and (len(again) < 2 or settled):
-            return True
+            return not _is_written_over(file, made)
     if home is None or call.argument("map_location", 1) is not None:
         return False
     if source is not None and _was_saved_by_the_test(file, node, file.tree.text(source)):
@@ -288,6 +288,25 @@ def _is_of_no_other(file: File, node: cst.CSTNode, call: Call) -> bool:
     made_here = rf"(?<![\w.]){name}\s*=\s*(?:\w+\.)?BytesIO\(\)|\bBytesIO\(\)\s+as\s+{name}\b"
     once = len(re.findall(rf"(?<![\w.]){name}\s*=(?!=)|\bas\s+{name}\b", text)) == 1
     return once and all(re.search(each, text) is not None for each in (made_here, filled))
+
+
+def _is_written_over(file: File, made: cst.CSTNode) -> bool:
+    """Tell whether a function loads what others have saved, and then saves it again under that name."""
+    tree = file.python
+    found = tree.at(file.tree.span(made)) if tree is not None else None
+    if tree is None or not isinstance(found, ast.Call) or not found.args:
+        return False
+    own = next((p for p in tree.ancestors(found) if isinstance(p, ast.stmt)), None)
+    if own is None:
+        return False
+    block = tree.block(own)
+    return own in block and any(
+        isinstance(each, ast.Call)
+        and ast.unparse(each.func) == "torch.save"
+        and [ast.unparse(found.args[0])] == [ast.unparse(a) for a in each.args[1:2]]
+        for later in block[block.index(own) + 1 :]
+        for each in ast.walk(later)
+    )
 
 
 # `trainer.save(path)`, `torch.save(x, path)`, `ModelCheckpoint(path)`.

@@ -163,7 +163,8 @@ class _Saved:
 
     def by_no_accelerator(self) -> bool:
         """Tell whether all that it loads has been saved by its owner, and lies on none."""
-        names = self._names(self._call.args[0], _function(self._tree, self._call))
+        own = _function(self._tree, self._call)
+        names = self._names(self._call.args[0], own)
         values: list[tuple[ast.expr, Function | None]] = []
         found = False
         for saving in self._parts:
@@ -175,6 +176,8 @@ class _Saved:
             if not re.search(r"\b(?:torch\.(?:jit\.)?|torch_)save\Z", ast.unparse(saving.func)):
                 continue
             home = _function(self._tree, saving)
+            if home is not None and home is own and saving.lineno > self._call.lineno:
+                continue  # it writes over what somebody else may have saved
             here = self._names(saving.args[1], home)
             if self._is_just_before(saving):
                 return True
