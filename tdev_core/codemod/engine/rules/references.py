@@ -194,6 +194,16 @@ def _comes_after_cudas_choice(file: File, node: cst.CSTNode) -> bool:
     return False
 
 
+def _counted(file: File, node: cst.CSTNode) -> cst.Call | None:
+    """Return the call by which a condition asks how many there are of something: ``len(torch.cuda.default_generators) > 0``."""
+    given = file.tree.parents[node]
+    call = file.tree.parents[given] if isinstance(given, cst.Arg) else None
+    if not isinstance(call, cst.Call) or file.tree.text(call.func) not in ("len", "bool"):
+        return None
+    asks = (cst.Comparison, cst.If, cst.IfExp, cst.BooleanOperation)
+    return call if isinstance(file.tree.parents[call], asks) else None
+
+
 def _names_a_type(value: cst.BaseExpression) -> bool:
     """Tell whether a type of tensors is written out: ``"torch.DoubleTensor"``, ``torch.DoubleTensor``."""
     return (string_value(value) or dotted(value) or "").endswith("Tensor")
@@ -317,6 +327,12 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
     if name == "torch.cuda" and _is_given_beside_any_module(file, found.node):
         said = f"{name} is given where torch has no module of a device's name; {LEFT}"
         kept_question(file, found, ARMS, said, "note")
+        return
+    if name == "torch.cuda.default_generators" and (counted := _counted(file, found.node)):
+        # None off CUDA, where the other arm seeds all; tdev has one for what stands for CUDA.
+        message = f"{name} is counted, which asks whether there is CUDA; {LEFT}"
+        kept_question(file, found, REFERENCE, message, "note")
+        leave_what_it_opens(file, counted)
         return
     if is_asked_for_a_handle(file, found.node):
         return  # which goes to CUDA's own library; reported as such
