@@ -122,6 +122,12 @@ _NAME_BEFORE = re.compile(rb"([ \t]*)(\w{0,40})\Z")
 _MADE = re.compile(
     rb"(?:torch|th|tdev)\.device\((?![^\n]*\)[ \t]*(?:if|or|and)\b)[^\n]*\)[ \t]*(?:#[^\n]*)?\r?\Z"
 )
+_BLOCK = re.compile(rb"(?:if|elif|else|try|except|finally|with|match)\b")
+# Whose devices torch is never given; a file that has torch as well may hand one to the other.
+_OF_ANOTHER_FRAMEWORK = re.compile(
+    rb"\A(?![\s\S]*\btorch\b)[\s\S]*?^(?:import|from)[ \t]+(?:paddle|tensorflow|jax|mindspore|mxnet)\b",
+    re.MULTILINE,
+)
 _CLASS = re.compile(rb"^class[ \t]+(\w+)[ \t]*(?:\(([^)]*)\))?", re.MULTILINE)
 # Of a class, `_device: str`, and no parameter on a line of its own.
 _STRING_DEVICE = re.compile(rb"device[ \t]*:[ \t]*str\b(?![^\n]*,[ \t]*\r?$)", re.MULTILINE)
@@ -319,15 +325,9 @@ class Survey:
                     self._know_mps.add(top)
         if not self._looks_for_staying:
             self._callers.see(raw, own, of_tests=tests)
+        if not self._looks_for_staying and (b"device" in raw or b"DEVICE" in raw):
+            self._see_constants(raw)
         if not self._looks_for_staying and b"device" in raw:
-            for found in chain.from_iterable(each.finditer(raw) for each in _CONSTANTS):
-                line = raw[raw.rfind(b"\n", 0, found.start()) + 1 : found.start()]
-                if (before := _NAME_BEFORE.match(line)) is None:
-                    continue
-                constant = before[2] + re.split(rb"\W", found[0], maxsplit=1)[0]
-                # At a margin, and nowhere with another value.
-                made = not before[1] and _MADE.match(found[1]) is not None
-                (self._constants if made else self._no_constants).add(constant.decode())
             self._annotated(raw)
             if b"self." in raw:
                 self._kept_words(raw)
@@ -347,6 +347,25 @@ class Survey:
             self._questions(raw)
             if self._looks_for_staying:
                 self._stays(path, raw)
+
+    def _see_constants(self, raw: bytes) -> None:
+        """Take into account which variables called after a device hold one, and which something else."""
+        for found in chain.from_iterable(each.finditer(raw) for each in _CONSTANTS):
+            line = raw[raw.rfind(b"\n", 0, found.start()) + 1 : found.start()]
+            last = re.split(rb"\W", found[0], maxsplit=1)[0]
+            if (before := _NAME_BEFORE.match(line)) is None:
+                # Who sets `env.DEVICE` from outside, but for what was there before.
+                if line.endswith(b".") and last.isupper() and not _MADE.match(found[1]):
+                    again = rb"\b%b[ \t]*=[ \t]*[\w.]+\.%b\b" % (re.escape(found[1].strip()), last)
+                    if re.search(again, raw) is None:
+                        self._no_constants.add(last.decode())
+                continue
+            constant = before[2] + last
+            # At a margin, or in a block there, and nowhere with another value.
+            made = _MADE.match(found[1]) is not None
+            made = made and (not before[1] or _is_in_a_block_of_the_module(raw, found.start()))
+            if made or _OF_ANOTHER_FRAMEWORK.search(raw) is None:
+                (self._constants if made else self._no_constants).add(constant.decode())
 
     def _see_folders(self, path: PurePath) -> None:
         """Take into account which of the folders around a file are called after a kind of device."""
@@ -737,6 +756,16 @@ def _reached(known: set[tuple[str, str]], ways: Mapping[str, set[str]]) -> set[t
         found |= more
         todo += more
     return found
+
+
+def _is_in_a_block_of_the_module(raw: bytes, at: int) -> bool:
+    """Tell whether an indented line stands below an ``if`` or the like at the margin, and in no function."""
+    while (end := raw.rfind(b"\n", 0, at)) >= 0:
+        at = end
+        line = raw[raw.rfind(b"\n", 0, end) + 1 : end]
+        if line[:1].strip(b" \t\r#)]}"):
+            return _BLOCK.match(line) is not None
+    return False
 
 
 def _is_called_as_scripts(name: str) -> bool:

@@ -528,7 +528,9 @@ LINEAR = (
     "    def from_linear(cls, linear: torch.nn.Linear, bits):\n"
     "        return cls(bits, linear.in_features, linear.weight.device)\n"
 )
-PACKS = "import torch\nfrom .linear import Packed\n\n\ndef pack(module: torch.nn.Module, fast, word):\n"
+PACKS = (
+    "import torch\nfrom .linear import Packed\n\n\ndef pack(module: torch.nn.Module, fast, word):\n"
+)
 
 
 @pytest.mark.parametrize(
@@ -546,3 +548,41 @@ PACKS = "import torch\nfrom .linear import Packed\n\n\ndef pack(module: torch.nn
 def test_a_class_that_a_variable_holds(body: str, real: bool) -> None:
     files = {"linear.py": LINEAR, "packs.py": f"{PACKS}    {body}\n"}
     assert changed(files, "linear.py") is not real
+
+
+CHOSEN = (
+    "import os\nimport torch\n\nif os.environ.get('DEVICE') == 'cpu':\n    DEVICE = torch.device('cpu')\n"
+    "else:\n    DEVICE = torch.device(f'cuda:{{os.environ.get(\"RANK\", 0)}}')\n{more}"
+)
+TAKEN = {
+    "by its module": "import torch\nfrom . import env\n\n\ndef f(n):\n    return torch.zeros(n, device=env.DEVICE)\n",
+    "by its name": "import torch\nfrom .env import DEVICE\n\n\ndef f(n):\n    return torch.zeros(n, device=DEVICE)\n",
+}
+SETS = "from . import env\n\n\ndef reset(word):\n    {0}\n"
+
+
+@pytest.mark.parametrize("taken", TAKEN)
+@pytest.mark.parametrize(
+    ("beside", "real"),
+    [
+        ("", True),
+        ("import paddle\n\nDEVICE = paddle.device.get_device()\n", True),
+        ("import paddle\nimport torch\n\nDEVICE = paddle.device.get_device()\n", False),
+        ("DEVICE = 'cuda'\n", False),
+        (SETS.format("env.DEVICE = word"), False),
+        (SETS.format("before = env.DEVICE\n    env.DEVICE = before"), True),
+    ],
+)
+def test_a_constant_that_its_module_chooses(taken: str, beside: str, real: bool) -> None:
+    files = {
+        "env.py": CHOSEN.format(more=""),
+        "other.py": beside,
+        "made.py": TAKEN[taken],
+    }
+    assert changed(files, "made.py") is not real
+
+
+def test_a_constant_that_a_function_sets_is_none() -> None:
+    more = "\n\ndef choose(word):\n    global DEVICE\n    DEVICE = word\n"
+    files = {"env.py": CHOSEN.format(more=more), "made.py": TAKEN["by its module"]}
+    assert changed(files, "made.py")

@@ -161,6 +161,10 @@ class Devices(Tensors):
                 return rest.startswith(":") and self.holds(value, DEVICE, deep)
             case ast.BinOp(left=left, op=ast.Add(), right=ast.Constant(value=str() as rest)):
                 return rest.startswith(":") and self.holds(left, DEVICE, deep)
+            case ast.Attribute(value=ast.Name() as module, attr=attr) if (
+                attr in self._known.constants and attr.isupper()
+            ):
+                return self._is_module(module)
             case ast.Attribute(value=value, attr=attr) if DEVICE_NAME.search(attr):
                 return not is_self(value) and (
                     attr == "_execution_device" or self._has_real_device(value, attr, deep)
