@@ -47,6 +47,8 @@ class ProgramTree:
     """Modules that hold kernels themselves, and packages that are made of such, by the names they are imported by."""
     device_constants: frozenset[str] = frozenset()
     """Variables of modules that hold a ``torch.device`` in each module that has them."""
+    device_words: Mapping[str, str] = field(default_factory=dict)
+    """What classes and modules of the tree call devices by, by ``owner.NAME``: ``"cuda"`` of ``DeviceType.CUDA``."""
     word_devices: frozenset[str] = frozenset()
     """``Class.attribute`` of each class that has, or inherits, a device that is a word: ``_device: str``."""
     told_devices: frozenset[Asked] = frozenset()

@@ -27,6 +27,7 @@ from tdev_core.codemod.engine.api import (
     Rule,
     Severity,
 )
+from tdev_core.codemod.engine.constants import words_of
 from tdev_core.codemod.engine.python.callers import told_alone
 from tdev_core.codemod.engine.python.devices import Devices
 from tdev_core.codemod.engine.python.known import Known
@@ -108,7 +109,10 @@ class File:
         self.resolver = Resolver(
             self.tree, self.scopes, names, either=options.style != "accelerator"
         )
-        known = Known.of(options.tree) if options.tree else Known(told_alone(self.tree.source))
+        if options.tree is not None:
+            known = Known.of(options.tree)
+        else:
+            known = Known(told_alone(source), spoken=words_of(source))
         self.flow = Flow(self.resolver, known)
         self.changes: dict[tuple[int, int], Change] = {}
         self.findings: dict[tuple[str, int, str], Finding] = {}

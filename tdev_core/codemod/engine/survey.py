@@ -13,6 +13,7 @@ from itertools import chain
 from pathlib import PurePath
 
 from tdev_core.codemod.engine.api import ProgramTree
+from tdev_core.codemod.engine.constants import Constants
 from tdev_core.codemod.engine.python.callers import Callers
 from tdev_core.codemod.engine.python.collector import without_collector
 from tdev_core.codemod.engine.python.known import Known
@@ -228,6 +229,7 @@ class Survey:
         self._give_devices: set[str] = set()
         self._give_others: set[str] = set()
         self._callers = Callers()
+        self._spoken = Constants()
         self._constants: set[str] = set()
         self._no_constants: set[str] = set()
         self._strings: set[tuple[str, str]] = set()
@@ -325,6 +327,7 @@ class Survey:
                     self._know_mps.add(top)
         if not self._looks_for_staying:
             self._callers.see(raw, own, of_tests=tests)
+            self._spoken.see(raw, own)
         if not self._looks_for_staying and (b"device" in raw or b"DEVICE" in raw):
             self._see_constants(raw)
         if not self._looks_for_staying and b"device" in raw:
@@ -540,6 +543,7 @@ class Survey:
             words=frozenset(self._with_heirs()),
             promised=promised,
             constants=constants,
+            spoken=self._spoken.words(self._callers.every),
             modules=modules,
             choices_stay=True,
         )
@@ -562,6 +566,7 @@ class Survey:
             give_devices=promised,
             told_devices=told,
             device_constants=known.constants,
+            device_words=known.spoken,
             word_devices=words,
             runtimes=frozenset(self._runtimes),
             of_torch_cuda=frozenset(self._of_torch_cuda),

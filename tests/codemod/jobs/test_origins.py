@@ -1128,3 +1128,57 @@ def test_a_word_that_goes_to_a_library_is_reported(
     ran = codemod("--verbose", "--force", ".", engine=REAL)
     said = ran.out + ran.err
     assert said.count("which calls torch itself") == 1 and "pyro.plate" in said
+
+
+SPOKEN = "class DeviceOption:\n    AUTO = True\n    CPU = 'cpu'\n    CUDA = 'cuda'\n\n\nCUDA_DEVICE = 'cuda'\n"
+ASKS = (
+    "import torch\n\nfrom {}\n\n\ndef restore(path, config):\n    torch.load(path, map_location={})\n"
+    "    if config.device.type == {}:\n        torch.cuda.empty_cache()\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("imported", "cpu", "cuda", "other", "read"),
+    [
+        (".flags import DeviceOption", "DeviceOption.CPU", "DeviceOption.CUDA", "", True),
+        ("pkg.flags import DeviceOption as D", "D.CPU", "D.CUDA", "", True),
+        ("pkg import flags", "flags.DeviceOption.CPU", "flags.CUDA_DEVICE", "", True),
+        (".flags import CUDA_DEVICE", "'cpu'", "CUDA_DEVICE", "", True),
+        ("pkg import CUDA_DEVICE", "'cpu'", "CUDA_DEVICE", "", True),
+        ("others import DeviceOption", "DeviceOption.CPU", "DeviceOption.CUDA", "", False),
+        (
+            ".flags import DeviceOption",
+            "DeviceOption.CPU",
+            "DeviceOption.CUDA",
+            "from .flags import DeviceOption\n\nDeviceOption.CPU = DeviceOption.CUDA = input()\n",
+            False,
+        ),
+        (
+            ".flags import DeviceOption",
+            "DeviceOption.CPU",
+            "DeviceOption.CUDA",
+            "class DeviceOption:\n    CPU = 'cpu:0'\n    CUDA = 0\n",
+            False,
+        ),
+    ],
+)
+def test_what_classes_and_modules_call_a_device_by(
+    place: Path,
+    codemod: Callable[..., Ran],
+    imported: str,
+    cpu: str,
+    cuda: str,
+    other: str,
+    read: bool,
+) -> None:
+    """A constant of another file is the word that it holds, where nothing in the tree gives it another."""
+    files = {
+        "pkg/__init__.py": "from .flags import CUDA_DEVICE\n",
+        "pkg/flags.py": SPOKEN,
+        "pkg/asks.py": ASKS.format(imported, cpu, cuda),
+        "pkg/other.py": other,
+    }
+    _rewritten(place, codemod, files)
+    text = (place / "pkg/asks.py").read_text()
+    assert ("torch.load(" in text) == (read or cpu == "'cpu'")
+    assert ("tdev.is_accelerator(config.device.type)" in text) == read

@@ -23,6 +23,7 @@ from tdev_core.codemod.engine.analysis.kinds import (
     Kinds,
 )
 from tdev_core.codemod.engine.analysis.literals import (
+    CUDA_STRING,
     is_typed_device,
     names_cuda,
     names_other_device,
@@ -30,6 +31,7 @@ from tdev_core.codemod.engine.analysis.literals import (
 from tdev_core.codemod.engine.analysis.nodes import dotted, string_value
 from tdev_core.codemod.engine.analysis.resolve import Resolver
 from tdev_core.codemod.engine.asked import Asked, Way
+from tdev_core.codemod.engine.constants import SAYS_ITS_DEVICE
 from tdev_core.codemod.engine.python.known import Known
 from tdev_core.codemod.engine.python.tensors import NOT_TENSORS, TENSOR_METHODS
 from tdev_core.codemod.engine.vocabulary import (
@@ -113,7 +115,51 @@ class Flow:
 
     # -- expressions ----------------------------------------------------------------------
 
+    def word(self, node: cst.CSTNode) -> str | None:
+        """Return the string that an expression is: a literal, or what a class or a module calls a device by."""
+        if (said := string_value(node)) is not None:
+            return said
+        if not isinstance(node, (cst.Name, cst.Attribute)):
+            return None
+        return self._spoken(node)
+
+    def _spoken(self, node: cst.Name | cst.Attribute) -> str | None:
+        """Return the word of a constant: ``CUDA_DEVICE``, ``constants.CPU``, ``DeviceType.CUDA``, ``DeviceType.CUDA.value``."""
+        chain = dotted(node) or ""
+        first, *steps = chain.split(".")
+        if SAYS_ITS_DEVICE.search(chain) is None:
+            return None
+        root: cst.BaseExpression = node
+        while isinstance(root, cst.Attribute):
+            root = root.value
+        bindings = self.scopes.of(root).lookup(first)
+        if len(bindings) != 1:
+            return None
+        (binding,) = bindings
+        if binding.kind == "value":
+            # Of this module, and called after what it holds.
+            own = not steps and binding.scope.parent is None
+            return string_value(binding.value) if own and binding.value is not None else None
+        if binding.kind in ("import", "from"):
+            target = binding.target or ""
+            if not self.known.is_own(target):
+                return None
+            owner, _, last = target.rpartition(".")
+            steps = [owner.rpartition(".")[2], last, *steps]
+        elif isinstance(binding.node, cst.ClassDef):
+            steps = [first, *steps]
+        else:
+            return None
+        size = 3 if steps[-1] == "value" else 2
+        said = self.known.spoken.get(".".join(steps[-size:]))
+        # A package hands on what its module holds.
+        return (
+            said if said is not None or len(steps) != 2 else self.known.spoken.get(f".{steps[1]}")
+        )
+
     def _kinds(self, node: cst.CSTNode) -> Kinds:
+        if isinstance(node, (cst.Name, cst.Attribute)) and (said := self._spoken(node)):
+            return frozenset({Kind.CUDA if CUDA_STRING.match(said) else Kind.OTHER})
         if names_cuda(node):
             return frozenset({Kind.DEVICE if self._beside_others(node) else Kind.CUDA})
         if string_value(node) is not None or isinstance(

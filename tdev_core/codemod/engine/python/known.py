@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from tdev_core.codemod.engine.api import ProgramTree
 from tdev_core.codemod.engine.asked import Asked
@@ -31,6 +31,8 @@ class Known:
     """Functions that promise a ``torch.device``."""
     constants: frozenset[str] = frozenset()
     """Variables of modules that hold one wherever they are set."""
+    spoken: Mapping[str, str] = field(default_factory=dict)
+    """What classes and modules call devices by, by ``owner.NAME``: ``"cuda"`` of ``DeviceType.CUDA``."""
     modules: frozenset[str] = frozenset()
     """What an absolute import of the tree's own starts with."""
     choices_stay: bool = False
@@ -45,11 +47,16 @@ class Known:
             words=tree.word_devices,
             promised=tree.give_devices,
             constants=tree.device_constants,
+            spoken=tree.device_words,
             modules=tree.modules,
             choices_stay=True,
         )
 
     def is_constant(self, name: str, imported_from: str) -> bool:
         """Tell whether an imported name is a constant of the tree; ``.`` for a relative import."""
-        top = imported_from.partition(".")[0]
-        return name in self.constants and (not top or top in self.modules)
+        return name in self.constants and self.is_own(imported_from)
+
+    def is_own(self, module: str) -> bool:
+        """Tell whether an import is one of the tree's own; relative ones start with ``.``."""
+        top = module.partition(".")[0]
+        return not top or top in self.modules

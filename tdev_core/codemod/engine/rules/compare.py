@@ -49,7 +49,8 @@ COMPARISON = rule(
     `tdev.is_accelerator(args.device, exact=True)`, which is false for `"cuda:1"` and for a
     `torch.device`, as the comparison was.
 
-    Handled: `==` and `!=` in either order, `torch.device("cuda").type` for `"cuda"`,
+    Handled: `==` and `!=` in either order, `torch.device("cuda").type` for `"cuda"`, a constant of a class or a module
+    of the tree that is called after the word it holds (`DeviceType.CUDA`, `CUDA_DEVICE`),
     `"cuda" in str(device)`, `"cuda" not in device`, `device.startswith("cuda")`, and
     `device.type in ("cuda", "mps")`. The operand has to call itself a device (`device`, `args.device`,
     `cfg["device"]`, `x.device.type`, `str(device)`); `backend == "cuda"` and `"cuda" in path` are reported, not guessed.
@@ -162,13 +163,13 @@ def _comparison(file: File, node: cst.Comparison) -> None:
             if _is_asserted(file, node) and _expects(file, one, other):
                 return
             if asks_for_device(file, one):
-                file.find(COMPARISON, node, f"compares a device with {string_value(other)!r}")
+                file.find(COMPARISON, node, f"compares a device with {file.flow.word(other)!r}")
             if file.options.style == "accelerator":
                 yes = isinstance(operator, cst.Equal)
                 file.questions.append(Question(node, yes, one, COMPARISON))
             return
     elif isinstance(operator, (cst.In, cst.NotIn)):
-        if string_value(left) == "cuda":
+        if file.flow.word(left) == "cuda":
             if not other_business(file, right):
                 text = short(file, right)
                 file.find(COMPARISON, node, f'"cuda" is looked for in {text}; is it a device?')
@@ -295,7 +296,7 @@ def _among(
     no: bool,
 ) -> None:
     """``device.type in ("cuda", "xpu")``."""
-    values = [string_value(e.value) for e in right.elements]
+    values = [file.flow.word(e.value) for e in right.elements]
     if not any(v is not None and CUDA_STRING.match(v) for v in values):
         return
     if not asks_for_device(file, left):

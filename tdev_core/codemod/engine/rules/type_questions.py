@@ -127,7 +127,7 @@ def asked_by(file: File, node: cst.CSTNode) -> Asked | None:
         func = node.func
         if not isinstance(func, cst.Attribute) or func.attr.value != "startswith":
             return None
-        if len(node.args) != 1 or string_value(node.args[0].value) != "cuda":
+        if len(node.args) != 1 or file.flow.word(node.args[0].value) != "cuda":
             return None
         return Asked(node, func.value, word=last_name(func.value) != "type")
     if not isinstance(node, cst.Comparison) or len(node.comparisons) != 1:
@@ -138,12 +138,12 @@ def asked_by(file: File, node: cst.CSTNode) -> Asked | None:
         for one, other in ((left, right), (right, left)):
             if not is_cudas_name(file, other):
                 continue
-            if ":" in (string_value(other) or ""):
+            if ":" in (file.flow.word(other) or ""):
                 return None
             no = isinstance(operator, cst.NotEqual)
             recorded = _RECORDED.search(file.tree.text(one)) is not None
             return Asked(node, one, no, exact=not (recorded or without_index(file, one)))
-    elif isinstance(operator, (cst.In, cst.NotIn)) and string_value(left) == "cuda":
+    elif isinstance(operator, (cst.In, cst.NotIn)) and file.flow.word(left) == "cuda":
         plain = isinstance(right, (cst.Name, cst.Attribute, cst.Call, cst.Subscript))
         many = isinstance(right, (cst.Name, cst.Attribute)) and last_name(right).endswith("s")
         if plain and not many:
@@ -159,12 +159,12 @@ _OF_THE_TREES_TORCH = re.compile(r"\bpatch\(\s*[\"'](?:\w+\.)+torch\.")
 
 
 def is_cudas_name(file: File, node: cst.CSTNode) -> bool:
-    """Tell whether an operand is CUDA's name: ``"cuda"``, or ``torch.device("cuda").type``."""
+    """Tell whether an operand is CUDA's name: ``"cuda"``, ``DeviceType.CUDA``, or ``torch.device("cuda").type``."""
     if isinstance(node, cst.Attribute) and node.attr.value == "type":
         made = node.value
         if isinstance(made, cst.Call) and file.resolver.torch_name(made.func) == "torch.device":
             return bool(made.args) and string_value(made.args[0].value) == "cuda"
-    value = string_value(node)
+    value = file.flow.word(node)
     return value is not None and CUDA_STRING.match(value) is not None
 
 
