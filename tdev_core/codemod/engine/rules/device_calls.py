@@ -20,7 +20,9 @@ from tdev_core.codemod.engine.rules.arms import (
     decides_beside_other_arms,
     enclosing_function,
 )
+from tdev_core.codemod.engine.rules.compare import COMPARISON
 from tdev_core.codemod.engine.rules.demands import demand
+from tdev_core.codemod.engine.rules.device_questions import questions_of_cudas
 from tdev_core.codemod.engine.rules.guards import guards_cuda_only, why_the_choice_stays
 from tdev_core.codemod.engine.rules.kept_questions import LEFT
 from tdev_core.codemod.engine.rules.operands import asks_for_device
@@ -83,6 +85,10 @@ def device_call(file: File, found: Reference, call: Call | None) -> None:
         return
     if name == "torch.device" and (stays := _why_a_comparison_stays(file, found.node, call)):
         file.find(ARMS, found.node, stays)
+        return
+    if name == "torch.device" and questions_of_cudas(file, file.tree.parents[found.node]):
+        said = "asks whether it is CUDA's own device, which no other is; left as it is"
+        file.find(COMPARISON, found.node, said)
         return
     if name.endswith(".fork_rng") and _of_no_device(call):
         return

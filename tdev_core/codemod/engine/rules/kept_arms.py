@@ -8,6 +8,7 @@ import libcst as cst
 
 from tdev_core.codemod.engine.analysis.nodes import string_value
 from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.rules.device_questions import questions_of_cudas
 from tdev_core.codemod.engine.rules.guards import guards_cuda_only
 from tdev_core.codemod.engine.rules.left_to_cuda import leave_what_it_opens
 from tdev_core.codemod.engine.rules.speaks_of_others import is_listed, leaves_out_others
@@ -27,6 +28,13 @@ def kept_arms(file: File) -> None:
                 leave_what_it_opens(file, node, denied=no)
         elif isinstance(node, cst.Comparison) and (no := _asks_for_none_beside(node)) is not None:
             leave_what_it_opens(file, node, denied=no)
+    for made in file.tree.of(cst.Call):
+        if file.resolver.torch_name(made.func) != "torch.device" or file.kept(made):
+            continue
+        for span, denied in questions_of_cudas(file, made):
+            for node in file.tree.of(cst.Comparison):
+                if file.tree.span(node) == span:
+                    leave_what_it_opens(file, node, denied=denied)
 
 
 def _by_its_type(file: File, asked: Asked) -> None:
