@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import re
 
 import libcst as cst
 
 from tdev_core.codemod.engine.analysis.resolve import Reference
 from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.python.tree import PythonTree
 from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.rules.arms import enclosing_function
 from tdev_core.codemod.engine.rules.compare import binds_tighter
@@ -33,7 +35,7 @@ VERSION = rule(
     a version.
 
     In a function that is called after TensorRT it stays torch's. So it does in the `explicit` style where it is
-    only told, by `print`, a logger, an f-string or as a value of a report's table: who reads that wants to know
+    only told, by `print`, a logger, put into a text or as a value of a report's table: who reads that wants to know
     what is installed.
 
     A file that asks it nothing else (`if torch.version.cuda:`, `is None`) goes on asking torch in the
@@ -132,29 +134,101 @@ def _tells(file: File, node: cst.CSTNode) -> bool:
     while isinstance(parent, cst.IfExp) and parent.test is not node:
         node, parent = parent, file.tree.parents[parent]
     row = file.tree.parents[parent] if isinstance(parent, cst.BooleanOperation) else parent
-    if isinstance(row, cst.Element):
-        return said_before(file, row)
+    if isinstance(row, cst.Element) and said_before(file, row):
+        return True
     if isinstance(parent, cst.DictElement):
         return parent.value is node
-    if isinstance(parent, cst.Arg):
-        call = file.tree.parents[parent]
-        if not isinstance(call, cst.Call):
-            return False
-        func = call.func.attr if isinstance(call.func, cst.Attribute) else call.func
-        return isinstance(func, cst.Name) and _TELLS.match(func.value) is not None
-    if not isinstance(parent, cst.FormattedStringExpression):
+    if isinstance(parent, cst.Arg) and _is_message(file.tree.parents[parent]):
+        return True
+    said = _put_into_words(file, node)
+    return said is not None and (
+        _is_said(file, said) or is_only_told(file, node) or _is_kept_to_be_told(file, said)
+    )
+
+
+def _is_message(call: cst.CSTNode) -> bool:
+    """Tell whether a call is one of ``print``, a logger or the like."""
+    if not isinstance(call, cst.Call):
         return False
-    return _is_said(file, parent) or is_only_told(file, node)
+    func = call.func.attr if isinstance(call.func, cst.Attribute) else call.func
+    return isinstance(func, cst.Name) and _TELLS.match(func.value) is not None
+
+
+def _put_into_words(file: File, node: cst.CSTNode) -> cst.CSTNode | None:
+    """Return the text that a version is put into: an f-string, ``"…".format(…)``, ``"…" % …``, or what is joined by ``+``.
+
+    Joined as it is, it has to be one: torch's may be None.
+    """
+    said: cst.CSTNode | None = None
+    below = node
+    for parent in file.tree.ancestors(node):
+        match parent:
+            case cst.FormattedString():
+                said = parent
+            case cst.Call(func=cst.Attribute(value=cst.SimpleString(), attr=cst.Name("format"))):
+                said = parent
+            case cst.BinaryOperation(operator=cst.Add()) if below is node:
+                break
+            case cst.BinaryOperation(operator=cst.Add() | cst.Modulo()):
+                said = parent
+            case (
+                cst.FormattedStringExpression()
+                | cst.ConcatenatedString()
+                | cst.Arg()
+                | cst.Element()
+                | cst.Tuple()
+            ):
+                pass
+            case cst.Call(func=cst.Name("str")):
+                pass
+            case _:
+                break
+        below = parent
+    return said
 
 
 def _is_said(file: File, node: cst.CSTNode) -> bool:
-    """Tell whether an f-string goes to what tells it, and is no address or name of a file."""
+    """Tell whether a text goes to what tells it, and is no address or name of a file."""
     for parent in file.tree.ancestors(node):
         if isinstance(parent, cst.Call):
-            func = parent.func.attr if isinstance(parent.func, cst.Attribute) else parent.func
-            return isinstance(func, cst.Name) and _TELLS.match(func.value) is not None
+            return _is_message(parent)
         if isinstance(parent, (cst.BaseSmallStatement, cst.BaseSuite)):
             return False
+    return False
+
+
+# Not `cuda_version`, which may be taken apart where it is read.
+_OF_A_REPORT = re.compile(r"(?!\w*cuda)\w*(?:version|info|report|summary)\w*\Z", re.IGNORECASE)
+
+
+def _is_kept_to_be_told(file: File, said: cst.CSTNode) -> bool:
+    """Tell whether a text is kept in an attribute called after a version, which the file reads to tell it and for nothing else."""
+    kept = file.tree.parents[said]
+    tree = file.python
+    match kept:
+        case cst.Assign(targets=[cst.AssignTarget(target=cst.Attribute(attr=cst.Name(name)))]):
+            pass
+        case _:
+            return False
+    if tree is None or _OF_A_REPORT.match(name) is None:
+        return False
+    reads = [
+        node
+        for node in tree.everything
+        if isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Load)
+    ]
+    return bool(reads) and all(_is_in_a_message(tree, each) for each in reads)
+
+
+def _is_in_a_message(tree: PythonTree, node: ast.AST) -> bool:
+    for parent in tree.ancestors(node):
+        match parent:
+            case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if _TELLS.match(name):
+                return True
+            case ast.stmt():
+                return False
+            case _:
+                pass
     return False
 
 
