@@ -54,16 +54,34 @@ def asks_for_a_private_name(file: File, found: Reference) -> bool:
 
 
 def asks_for_a_public_name(file: File, found: Reference) -> bool:
-    """Tell whether all that is asked is whether this torch has a name: ``hasattr(torch.cuda.amp, "autocast")``."""
+    """Tell whether all that is asked is whether this torch has a name: ``hasattr(torch.cuda.amp, "autocast")``.
+
+    Or ``getattr(torch.cuda.amp, "autocast") is not None``.
+    """
     if found.name != "torch" and found.name not in file.names.modules:
         return False
     parent = file.tree.parents[found.node]
     call = file.tree.parents[parent] if isinstance(parent, cst.Arg) else None
-    if not isinstance(call, cst.Call) or len(call.args) != 2 or call.args[0] is not parent:
+    if not isinstance(call, cst.Call) or len(call.args) < 2 or call.args[0] is not parent:
         return False
-    if not isinstance(call.func, cst.Name) or call.func.value != "hasattr":
+    if not isinstance(call.func, cst.Name) or call.func.value not in ("getattr", "hasattr"):
+        return False
+    if call.func.value == "getattr" and not _is_compared_with_none(file, call):
         return False
     return not (string_value(call.args[1].value) or "_").startswith("_")
+
+
+def _is_compared_with_none(file: File, call: cst.Call) -> bool:
+    match file.tree.parents[call]:
+        case cst.Comparison(
+            left=left,
+            comparisons=[
+                cst.ComparisonTarget(operator=cst.Is() | cst.IsNot(), comparator=cst.Name("None"))
+            ],
+        ):
+            return left is call
+        case _:
+            return False
 
 
 def place_of_identity(file: File, found: Reference) -> str | None:

@@ -1,0 +1,15 @@
+import torch
+
+native = False
+try:
+    if getattr(torch.cuda.amp, "autocast") is not None:
+        native = True
+except AttributeError:
+    pass
+
+
+def counts():
+    count = getattr(torch.cuda, "device_count")
+    if getattr(torch.cuda, "memory_summary", None) is None:
+        return count()
+    return torch.cuda.memory_summary()
