@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from bisect import bisect_right
+from collections.abc import Sequence
 from pathlib import PurePath
 
 import libcst as cst
@@ -420,7 +421,7 @@ def _import_lazily(file: File) -> None:
         around = [home for home in file.tree.ancestors(node) if isinstance(home, cst.FunctionDef)]
         made = [makers[at] for home in around if (at := file.tree.parents[home]) in makers]
         homes = [*made, *(home for home in around if home in imports)]
-        if not brought.isdisjoint({*homes, *around}):
+        if not brought.isdisjoint({*homes, *around}) or _is_brought_by_name(file, node, around):
             continue
         if not homes:
             file.find(MOVES, node, "needs tdev's shims, but no torch is imported here")
@@ -428,6 +429,20 @@ def _import_lazily(file: File) -> None:
         brought.add(homes[0])
         own = imports[homes[0]]
         insert(file, file.tree.statement(own), own, COMMENT)
+
+
+def _is_brought_by_name(file: File, node: cst.CSTNode, around: Sequence[cst.FunctionDef]) -> bool:
+    """Tell whether a function imports something of tdev's above a move, which brings the shims: ``from tdev.cuda import …``."""
+    start = file.tree.span(node)[0]
+    return any(
+        binding.scope.node is home
+        and binding.statement is not None
+        and file.tree.parents[file.tree.statement(binding.statement)] is home.body
+        and (at := file.tree.span(binding.statement)[0]) < start
+        and not any(low <= at < high for low, high in file.of_old_torch)
+        for binding in file.repointed
+        for home in around
+    )
 
 
 def _moves_before(file: File, anchor: cst.CSTNode) -> bool:
