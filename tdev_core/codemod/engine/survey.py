@@ -270,8 +270,10 @@ class Survey:
         self._inside.setdefault(parent.parent if is_package else parent, set()).add(own)
         if b"import *" in raw or _MAY_GIVE_TORCH.search(raw):
             for found in _GIVES_TORCH.finditer(raw):
-                source = found[1].decode("ascii", "ignore").rstrip(".")
-                if source and not source.startswith("torch"):
+                source = found[1].decode("ascii", "ignore")
+                if not source.strip("."):  # `from . import torch`, of the package around it
+                    source = path.parents[min(len(source), len(path.parents)) - 1].name
+                if source and source.partition(".")[0] != "torch":
                     self._gives_torch.add(source.rpartition(".")[2])
                     self._takes_torch.setdefault(own, set()).add(source.rpartition(".")[2])
         self._ask_backends = self._ask_backends or b"get_backend" in raw

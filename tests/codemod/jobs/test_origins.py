@@ -1182,3 +1182,25 @@ def test_what_classes_and_modules_call_a_device_by(
     text = (place / "pkg/asks.py").read_text()
     assert ("torch.load(" in text) == (read or cpu == "'cpu'")
     assert ("tdev.is_accelerator(config.device.type)" in text) == read
+
+
+@pytest.mark.parametrize(
+    ("other", "taken"),
+    [
+        ("", False),
+        ("from pkg import torch\n", True),
+        ("from . import torch\n", True),
+        ("from . import *\n", True),
+        ("from pkg import make\n", False),
+    ],
+)
+def test_a_package_that_gives_torch_to_others(
+    place: Path, codemod: Callable[..., Ran], other: str, taken: bool
+) -> None:
+    """One that uses torch for a name of tdev's alone imports tdev instead, unless a module takes torch from it."""
+    files = {
+        "pkg/__init__.py": "import torch\n\n\ndef make():\n    return torch.cuda.is_available()\n",
+        "pkg/other.py": other,
+    }
+    _rewritten(place, codemod, files)
+    assert ("import torch" in (place / "pkg/__init__.py").read_text()) == taken

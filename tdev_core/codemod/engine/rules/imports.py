@@ -218,11 +218,8 @@ def _only_tdev(file: File, binding: Binding) -> bool:
     mine = binding.scope.bindings[name]
     home = binding.scope.node
     inside = isinstance(home, cst.FunctionDef)
-    if len(mine) != 1 or not inside and file.filename.endswith("__init__.py"):
+    if len(mine) != 1 or not (inside or _takes_torch_for_itself(file)):
         return False
-    tree = file.options.tree
-    if not inside and tree is not None and PurePath(file.filename).stem in tree.gives_torch:
-        return False  # another module imports it from here
     for node in file.tree.of(cst.Name):
         if node.value != name or node in file.edited_roots:
             continue
@@ -240,6 +237,14 @@ def _only_tdev(file: File, binding: Binding) -> bool:
     if file.tree.left_out_uses(name):
         return False
     return not _stands_elsewhere(file, name, (0, len(file.tree.source)))
+
+
+def _takes_torch_for_itself(file: File) -> bool:
+    """Tell whether no other module of the tree imports torch from this one; anybody may from a package whose tree is not known."""
+    path, tree = PurePath(file.filename), file.options.tree
+    if path.stem != "__init__":
+        return tree is None or path.stem not in tree.gives_torch
+    return tree is not None and bool(path.parent.name) and path.parent.name not in tree.gives_torch
 
 
 _IMPORTED = re.compile(
