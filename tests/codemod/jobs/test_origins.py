@@ -1204,3 +1204,51 @@ def test_a_package_that_gives_torch_to_others(
     }
     _rewritten(place, codemod, files)
     assert ("import torch" in (place / "pkg/__init__.py").read_text()) == taken
+
+
+ESTIMATORS = (
+    "import torch\n\n\nclass Yolo:\n    def __init__(self, use_gpu):\n"
+    "        self._device = torch.device('cuda' if use_gpu else 'cpu')\n\n"
+    "    @property\n    def device(self) -> 'torch.device':\n        return self._device\n\n\n"
+    "class Remote:\n    def __init__(self, address):\n        self.device = address.split('@')[0]\n"
+)
+BASE = (
+    "class Attack:\n    def __init__(self, estimator):\n        self._estimator = estimator\n\n"
+    "    @property\n    def estimator(self):\n        return self._estimator\n"
+)
+ALIASES = (
+    "from typing import TYPE_CHECKING, Union\n\nif TYPE_CHECKING:\n    from .estimators import Remote, Yolo\n\n"
+    "    DETECTOR = Union[Yolo]\n    EITHER = Union[\n        Yolo,\n        Remote,\n    ]\n"
+)
+ATTACK = (
+    "import torch\n\nfrom .base import Attack\nfrom .aliases import *\n\n\nclass Flicker(Attack):\n"
+    "    def __init__(self, {parameter}):\n        super().__init__(estimator={given})\n\n"
+    "    def start(self, n):\n        return torch.zeros(n, device=self.estimator.device)\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "given", "real"),
+    [
+        ("yolo: 'Yolo'", "yolo", True),
+        ("yolo: 'Yolo | None' = None", "yolo", True),
+        ("estimator: 'DETECTOR'", "estimator", True),
+        ("estimator: 'EITHER'", "estimator", False),
+        ("estimator: 'Remote'", "estimator", False),
+        ("estimator", "estimator", False),
+        ("yolo: 'Yolo'", "wrap(yolo)", False),
+    ],
+)
+def test_the_device_of_what_is_handed_to_a_base(
+    place: Path, codemod: Callable[..., Ran], parameter: str, given: str, real: bool
+) -> None:
+    """What a base class keeps is of the class that the constructor's annotation names, an alias's classes among them."""
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/estimators.py": ESTIMATORS,
+        "pkg/base.py": BASE,
+        "pkg/aliases.py": ALIASES,
+        "pkg/attack.py": ATTACK.format(parameter=parameter, given=given),
+    }
+    _rewritten(place, codemod, files)
+    assert ("torch.zeros(" in (place / "pkg/attack.py").read_text()) == real

@@ -19,7 +19,7 @@ from itertools import chain
 
 from tdev_core.codemod.engine.asked import DEVICE, EACH, OBJECT, Asked, Want, Way
 from tdev_core.codemod.engine.python.collector import without_collector
-from tdev_core.codemod.engine.python.devices import Devices
+from tdev_core.codemod.engine.python.devices import Devices, classes_said
 from tdev_core.codemod.engine.python.known import Known
 from tdev_core.codemod.engine.python.lines import Lines
 from tdev_core.codemod.engine.python.statements import (
@@ -1044,6 +1044,8 @@ class _Tree:
 
         One that nobody gives it from outside, and no field of a dataclass, which is a parameter.
         """
+        if aliased := self._stands_for(name):
+            return all([self._keep(each, attr) for each in aliased])
         found = [
             (self._texts[number].at(at), owner)
             for owner, number, at in self._keepers.get(attr, ())
@@ -1067,6 +1069,22 @@ class _Tree:
             return False
         self._rest([frozenset(self._leans_on)])
         return self._is_given_real(name, attr)
+
+    def _stands_for(self, name: str) -> list[str]:
+        """Return the classes that a name stands for in annotations: ``DETECTOR = Union[Yolo, FasterRCNN]``."""
+        if not name[:1].isupper() or name in self._tree.classes:
+            return []
+        given = re.compile(rb"(?:^|\n)[ \t]*" + name.encode() + rb"[ \t]*(?::[^=\n]+)?=(?!=)")
+        found: list[str] = []
+        for text in self._texts:
+            for place in given.finditer(text.raw) if name.encode() in text.raw else ():
+                statement = text.at(place.end() - 1)
+                values = statement.given_to(name) if statement is not None else []
+                classes = [classes_said(value) for value in values]
+                if not classes or not all(classes):
+                    return []
+                found += [each for several in classes for each in several]
+        return [each for each in found if each != name]
 
     def _make(self, made: str, attr: str) -> bool:
         """Tell whether each class of the tree that a word may mean, and that takes such keywords, keeps a real device."""

@@ -117,6 +117,29 @@ def _lists_elsewhere(source: str) -> bool:
     return any(each.search(text) is not None for each in _LISTS_ELSEWHERE)
 
 
+def classes_said(said: ast.expr | None) -> list[str]:
+    """Return the classes that an annotation names, each of which an object may be of; nothing where it says more than that."""
+    match said:
+        case ast.Constant(value=str() as text):
+            try:
+                return classes_said(ast.parse(text.strip(), mode="eval").body)
+            except SyntaxError:
+                return []
+        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+            parts = [left, right]
+        case ast.Subscript(value=outer, slice=ast.Tuple(elts=parts)):
+            if last_name(outer) != "Union":
+                return []
+        case ast.Subscript(value=outer, slice=part):
+            return classes_said(part) if last_name(outer) in ("Union", "Optional") else []
+        case ast.Name() | ast.Attribute():
+            return [last_name(said)]
+        case _:
+            return []
+    found = [classes_said(each) for each in parts if ast.unparse(each) != "None"]
+    return [name for names in found for name in names] if all(found) else []
+
+
 class Devices(Tensors):
     """Values of which some are devices; ``known`` is what other files tell."""
 
@@ -312,7 +335,32 @@ class Devices(Tensors):
         if not isinstance(owner, (ast.Name, ast.Attribute)):
             return False
         last = owner.id if isinstance(owner, ast.Name) else owner.attr
-        return self._known.told(Asked("named", last, attr))
+        if self._known.told(Asked("named", last, attr)):
+            return True
+        classes = self._handed_to_its_base(owner) if isinstance(owner, ast.Attribute) else []
+        return bool(classes) and all(
+            self._known.told(Asked("named", each, attr)) for each in classes
+        )
+
+    def _handed_to_its_base(self, node: ast.Attribute) -> list[str]:
+        """Return the classes of what a base keeps that a class has handed on to it by that name: ``super().__init__(estimator=classifier)``.
+
+        As the constructor says of its parameter: ``classifier: "PyTorchClassifier"``.
+        """
+        around = self._class_around(node) if is_self(node.value) else None
+        if around is None or node.attr in self._kept_in(around):
+            return []
+        for init in around.body:
+            if not isinstance(init, ast.FunctionDef) or init.name != "__init__":
+                continue
+            for call in (each for each in ast.walk(init) if isinstance(each, ast.Call)):
+                if ast.unparse(call.func) != "super().__init__":
+                    continue
+                for keyword in call.keywords:
+                    if keyword.arg == node.attr and isinstance(keyword.value, ast.Name):
+                        given = parameters(init).get(keyword.value.id)
+                        return classes_said(given.annotation) if given is not None else []
+        return []
 
     def _is_object(self, node: ast.expr) -> bool:
         """Tell whether something is called, or used, as what has a device of its own is: a tensor, a module."""
