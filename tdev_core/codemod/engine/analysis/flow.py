@@ -235,6 +235,12 @@ class Flow:
             kinds |= self._binding(binding)
         return frozenset(kinds) or UNKNOWN
 
+    def bindings(self, node: cst.Name) -> list[Binding]:
+        """Return what may have given a variable the value that it has at a node."""
+        scope = self.scopes.of(node)
+        found = scope.lookup(node.value)
+        return self._reaching(node, scope, found) if found else []
+
     def _reaching(self, node: cst.Name, scope: Scope, bindings: list[Binding]) -> list[Binding]:
         """Drop what an unconditional assignment earlier in the same block has replaced."""
         if bindings[0].scope is not scope:

@@ -148,7 +148,7 @@ def _chosen(file: File, call: cst.Call, node: cst.Arg) -> bool:
         return False
     done = False
     if isinstance(value, cst.Name):
-        bindings = file.scopes.of(value).lookup(value.value)
+        bindings = file.flow.bindings(value)
         given = [b.value for b in bindings if b.kind == "value" and b.value is not None]
     else:
         given = file.flow.self_values(
