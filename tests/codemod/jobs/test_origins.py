@@ -610,6 +610,34 @@ def test_an_object_that_everybody_makes_with_a_tensors_device(
 
 
 @pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("made = Linear\n    return made(3, x.device)", True),
+        ("made = Linear\n    return made.of(x), made(3, dev=first(x))", True),
+        ("made = Linear\n    return made(3, cfg.device)", False),
+        ("made = Linear\n    return list(map(made, x))", False),
+        ("global made\n    made = Linear\n    return made(3, x.device)", False),
+        ("from others.old import Linear as Old\n    return isinstance(x, Old)", True),
+        ("from .layers import Linear as Own\n    return Own(3, cfg.device)", False),
+    ],
+)
+def test_a_class_that_a_variable_keeps(
+    place: Path, codemod: Callable[..., Ran], body: str, told: bool
+) -> None:
+    """Its calls by that name are the class's, and a short name of a parameter is as good as a long one."""
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/layers.py": "import torch\n\n\nclass Linear:\n    def __init__(self, n, dev):\n"
+        "        self.weight = torch.zeros(n, device=dev)\n\n    @classmethod\n    def of(cls, linear):\n"
+        "        return cls(3, linear.weight.device)\n",
+        "pkg/uses.py": "from .layers import Linear\n\n\ndef first(model):\n"
+        "    device = next(iter(model.state_dict().values())).device\n    return device\n\n\n"
+        f"def f(x, cfg):\n    {body}\n",
+    }
+    assert ("pkg/layers.py" in _rewritten(place, codemod, files)) is not told
+
+
+@pytest.mark.parametrize(
     ("body", "real"),
     [
         ("return next(model.parameters()).device", True),

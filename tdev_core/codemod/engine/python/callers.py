@@ -35,8 +35,9 @@ from tdev_core.codemod.engine.vocabulary import TENSOR_WORD, is_documented_devic
 
 _DEFINED = re.compile(rb"def(?<!\wdef)[ \t]+(\w+)[ \t]*\(([^()]*(?:\([^()]*\)[^()]*)*)\)")
 _PARAMETER = re.compile(
-    rb"(?<![\w.\"'\[])((?:\w+_)?device(?:_type)?)[ \t]*((?::(?:\[[^]]*\]|[^,\[=])*)?(?:=[^,]*)?)(?=,|\s*\Z)"
+    rb"(?<![\w.\"'\[])((?:\w+_)?device(?:_type)?|dev)[ \t]*((?::(?:\[[^]]*\]|[^,\[=])*)?(?:=[^,]*)?)(?=,|\s*\Z)"
 )
+_SHORT = re.compile(rb"(?<![\w.])dev\b")
 # What says that a parameter takes a word: `device: str = "cuda"`; or that it is real, which needs no callers.
 _WORDS_TAKEN = re.compile(
     rb":[^=]*\b(?:str|int|Any|DeviceLike\w*)\b|=[ \t]*[\"'](?!cpu|meta)|:[ \t]*torch\.device[ \t]*(?:=|\Z)"
@@ -47,7 +48,7 @@ _HEAD = re.compile(rb"class(?<!\wclass)[ \t]+(\w+)[ \t]*(?:\(([^)]*)\))?[ \t]*:"
 _WORD = re.compile(rb"\w+(?=[\s,)\[]|\Z)")
 # What is given to something, `torch.zeros(n, device=device)`: by what is rare in it.
 _GIVEN = re.compile(
-    rb"(?:device(?:_type)?|map_location)[ \t]*=(?!=)\s*[\w.]*device(?:_type)?\b"
+    rb"(?:device(?:_type)?|map_location)[ \t]*=(?!=)\s*(?:[\w.]*device(?:_type)?|dev)\b"
     rb"|(?<=torch\.device\()(?:\w+_)?device\b"
 )
 _OF_OBJECT = re.compile(
@@ -126,12 +127,15 @@ class Callers:
         self.modules: dict[str, list[int]] = {}
         """Those texts that may keep a device in a variable of a module, by its name."""
         self.of_tests: set[int] = set()
+        self.called: set[str] = set()
+        """What the tree calls its modules by, the last part of each."""
         self._size = 0
 
     def see(self, raw: bytes, module: str = "", *, of_tests: bool = False) -> None:
         """Take a file into account, called ``module``; ``of_tests``: what it calls, it only tries."""
         raw = raw.removeprefix(b"\xef\xbb\xbf")
         self._size += len(raw)
+        self.called.add(module)
         if of_tests:
             self.of_tests.add(id(raw))  # which is kept
         if self._size > _LIMIT:
@@ -190,7 +194,7 @@ class Callers:
                     self._asked.add(Asked("gives", found[1].decode(), want=want))
                 if of_tests:
                     self._asked.add(Asked("fixture", found[1].decode()))
-            if b"device" not in found[2]:
+            if b"device" not in found[2] and _SHORT.search(found[2]) is None:
                 continue
             way: Way = "parameter"
             owner = found[1]
@@ -1270,7 +1274,7 @@ class _Tree:
             for statement, node in todo.pop():
                 heir = _based(statement, node)
                 if heir is None:
-                    if not _asks_about(statement, node):
+                    if not (_asks_about(statement, node) or self._is_others(statement, node)):
                         by_another = _made_by_another_name(statement, node)
                         yield from [(statement, node)] if by_another is None else by_another
                     continue
@@ -1281,6 +1285,13 @@ class _Tree:
                 if _init(heir) is None and heir.name not in done:
                     done.add(heir.name)
                     todo.append(self._uses_of(heir.name))
+
+    def _is_others(self, statement: _Statement, node: ast.AST) -> bool:
+        """Tell whether a name is that of another package's: ``from transformers.models.falcon import Layer as Old``."""
+        line = next(statement.tree.ancestors(node), None) if isinstance(node, ast.alias) else None
+        if not isinstance(line, ast.ImportFrom) or line.level or not line.module:
+            return False
+        return line.module.rpartition(".")[2] not in self._tree.called
 
     def _made_by(self, base: str, name: str) -> Iterator[_Use]:
         """Yield the calls by which a class beside another hands on to it what it is made with."""
