@@ -237,7 +237,7 @@ _RETURNS = re.compile(rf"(?m)^[ \t]*return\b[^\n]*[\"'](?:{NAMES})\b")
 
 
 def _others_have_left(file: File, choice: cst.If) -> bool:
-    """Tell whether another accelerator's device is returned in the block before a choice: it is one more arm of that.
+    """Tell whether another accelerator's device is returned in the block before a choice, or right after: it is one more arm.
 
     ``try: if torch.backends.mps.is_available(): return model.to("mps")``. Of the whole text, since such a choice need
     not be in the engine's tree.
@@ -247,6 +247,12 @@ def _others_have_left(file: File, choice: cst.If) -> bool:
     asked = tree.at(file.tree.span(choice.test))
     own = next((p for p in tree.ancestors(asked) if isinstance(p, ast.If)), None) if asked else None
     block = tree.block(own) if own is not None else []
+    after = block[block.index(own) + 1 :][:1] if own in block else []
+    # One `if` deeper: the accelerator is used where somebody asks for it by a variable of the environment.
+    for inside in (part for each in after if isinstance(each, ast.If) for part in each.body):
+        if isinstance(inside, ast.If) and OTHERS.search(ast.unparse(inside.test)):
+            if _RETURNS.search(tree.text(inside.body)) is not None:
+                return True
     for statement in block[: block.index(own)] if own in block else []:
         for before in statement.body if isinstance(statement, ast.Try) else [statement]:
             if isinstance(before, ast.If) and OTHERS.search(ast.unparse(before.test)):
