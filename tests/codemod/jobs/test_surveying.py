@@ -221,6 +221,9 @@ def test_what_imports_a_module_for_cuda_alone_is_left(
         ("return self.inner(x)", "Norm(3)", False),
         ("return x.to('cuda')", "model", True),
         ("return x", "Elsewhere(3)", True),
+        ("return x", "scale", False),
+        ("return x.to('cuda')", "scale", False),
+        ("return x.to('cuda')", "move", True),
     ],
 )
 def test_what_is_compiled_of_a_class_that_names_no_device(
@@ -232,8 +235,9 @@ def test_what_is_compiled_of_a_class_that_names_no_device(
         "pkg/__init__.py": "",
         "pkg/norms.py": "import torch\n\n\nclass Norm(torch.nn.Module):\n    def __init__(self, n):\n"
         f"        self.w = torch.ones(n)\n\n    def forward(self, x):\n        {forward}\n\n\n"
-        f"class Other(torch.nn.Module):\n    def forward(self, x):\n        return {other}\n",
-        "pkg/uses.py": "import torch\nfrom .norms import Norm, Other\n\n\ndef f(model):\n"
+        f"class Other(torch.nn.Module):\n    def forward(self, x):\n        return {other}\n\n\n"
+        f"def scale(x):\n    return x * 3\n\n\ndef move(x):\n    {forward}\n",
+        "pkg/uses.py": "import torch\nfrom .norms import Norm, Other, move, scale\n\n\ndef f(model):\n"
         f"    return torch.jit.script({compiled})\n",
     }
     for name, text in files.items():

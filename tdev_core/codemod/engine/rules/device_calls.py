@@ -315,9 +315,9 @@ def _is_written_over(file: File, made: cst.CSTNode) -> bool:
     )
 
 
-# `trainer.save(path)`, `torch.save(x, path)`, `ModelCheckpoint(path)`.
+# `trainer.save(path)`, `torch.save(x, path)`, `export_triton(model, path)`, `ModelCheckpoint(path)`.
 _SAVES = re.compile(
-    r"(?:^|[^\w.])(?:\w+\.)*(?:save(?:_\w+)?|\w*Checkpoint)\((?:[^()]|\([^()]*\))*\)"
+    r"(?:^|[^\w.])(?:\w+\.)*(?:(?:save|export)(?:_\w+)?|\w*Checkpoint)\((?:[^()]|\([^()]*\))*\)"
 )
 # `MostRecent(filepath="last.pt")`, whatever that is: a file of this name is not read, but told to something.
 _TOLD = r"(?<![\w.])(?:\w+\.)*(?!\w*(?:load|open|read|exists?|retrieve|fetch|get|copy|move|extract)\w*\()\w+\((?:[^()]|\([^()]*\))*?\b\w*(?:file|path)\w*\s*=\s*{}\s*[,)]"
@@ -352,9 +352,9 @@ def _was_saved_by_the_test(file: File, node: cst.CSTNode, source: str) -> bool:
         return False
     words = set(_WORDS.findall(source))
     for name in set(re.findall(r"\b[A-Za-z_]\w*", source)):
-        # `best = "_".join([checkpoint.filepath, …])`
+        # `best = "_".join([checkpoint.filepath, …])`, `for artifact in artifacts:`
         for given in re.findall(
-            rf"(?<![\w.]){name}[ \t]*=(?!=)((?:[^\n]*[(\[,]\n)*[^\n]*)", before
+            rf"(?<![\w.]){name}[ \t]*(?:=(?!=)|\bin\b)((?:[^\n]*[(\[,]\n)*[^\n]*)", before
         ):
             words.update(_WORDS.findall(given))
     return not (words - _OF_EACH).isdisjoint(_WORDS.findall(" ".join(saved)))

@@ -95,6 +95,10 @@ def _names_no_device(file: File, node: cst.CSTNode) -> bool:
         return False
     around = list(tree.ancestors(found))
     owner = next((p for p in around if isinstance(p, ast.ClassDef)), None)
+    if isinstance(found.args[0], ast.Name) and _imported_as(tree, found.args[0].id) in (
+        options.silent_functions
+    ):
+        return True
     if isinstance(found.args[0], ast.Name) and found.args[0].id == "self":
         return owner is not None and owner.name in options.silent_modules
     home = next((p for p in around if isinstance(p, ast.FunctionDef)), None)
@@ -107,6 +111,20 @@ def _names_no_device(file: File, node: cst.CSTNode) -> bool:
         last_name(each.func if isinstance(each, ast.Call) else each) in silent
         for each in given or ()
     )
+
+
+def _imported_as(tree: PythonTree, name: str) -> str:
+    """Return what another file calls what is imported under a name, and under which nothing else is bound."""
+    imported = tree.names[0].get(name, "")
+    bound = any(
+        isinstance(node, ast.Name)
+        and node.id == name
+        and not isinstance(node.ctx, ast.Load)
+        or isinstance(node, ast.arg)
+        and node.arg == name
+        for node in (tree.everything if imported else ())
+    )
+    return "" if bound else imported.rpartition(".")[2]
 
 
 def _given_to(
