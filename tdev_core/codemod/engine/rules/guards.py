@@ -123,6 +123,8 @@ def availability_guards(file: File, node: cst.CSTNode) -> str | None:
         return "CUDA graphs"
     if guards_cuda_only(file, node, _PROFILED) and not _moves_besides(file, node):
         return "what CUDA's own profiler sees"
+    if not file.options.program and _opens_what_mps_refuses(file, node):
+        return "the sensors of a GPU and what else tdev refuses on MPS"
     if _asks_for_what_was_saved(file, node):
         return "whether a device that was saved is here"
     if _sets_cudnn(file, node):
@@ -167,6 +169,22 @@ def availability_guards(file: File, node: cst.CSTNode) -> str | None:
     if _is_one_elsewhere(file, node):
         return "a number of devices that is 1 wherever they are not CUDA's"
     return why_the_choice_stays(file, node)
+
+
+MPS_REFUSES = frozenset(
+    "clock_rate current_blas_handle current_solver_handle memory_usage power_draw temperature utilization".split()
+)
+"""The functions of ``torch.cuda`` that raise an error on MPS, whoever calls them."""
+_REFUSED = re.compile(rf"\bcuda\.(?:{'|'.join(sorted(MPS_REFUSES))})\(")
+_TRIES = re.compile(r"^[ \t]*try:", re.MULTILINE)
+
+
+def _opens_what_mps_refuses(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a question opens what is an error on MPS, where nothing is called today, and nobody catches it."""
+    if not guards_cuda_only(file, node, _REFUSED):
+        return False
+    home = enclosing_function(file, node)
+    return home is None or _TRIES.search(file.tree.source, *file.tree.span(home)) is None
 
 
 def _is_only_for_pinning(file: File, node: cst.CSTNode) -> bool:
@@ -511,22 +529,28 @@ _OF_CUDNN = re.compile(
     r"(?:\s*(?:[\w.]*\b(?:cudnn\.|backends\.cuda\.)[\w.]+[ \t]*=[^\n]*|#[^\n]*)(?:\n|\Z))+\s*\Z"
 )
 
+_OF_A_CONDITION = (cst.Call, cst.BooleanOperation, cst.Comparison)
+
 
 def _sets_cudnn(file: File, node: cst.CSTNode) -> bool:
     """Tell whether all that a question opens are settings of CUDA's libraries, which do nothing elsewhere."""
     asked = file.tree.parents[node]
     choice = file.tree.parents.get(asked)
     if isinstance(choice, cst.BooleanOperation) and isinstance(choice.operator, cst.And):
-        return _CUDNNS.search(file.tree.text(choice)) is not None
+        if _CUDNNS.search(file.tree.text(choice)) is not None:
+            return True
     if isinstance(choice, cst.IfExp) and choice.test is asked:
         return _CUDNNS.match(file.tree.text(choice.body)) is not None
-    if (
-        not isinstance(asked, cst.Call)
-        or not isinstance(choice, cst.If)
-        or choice.test is not asked
-    ):
-        return False
-    return choice.orelse is None and _OF_CUDNN.match(file.tree.text(choice.body)) is not None
+    # `is_available() and device_count() > 0`
+    below: cst.CSTNode = node
+    for parent in file.tree.ancestors(node):
+        if isinstance(parent, cst.If):
+            sets = _OF_CUDNN.match(file.tree.text(parent.body)) is not None
+            return below is parent.test and parent.orelse is None and sets
+        if not isinstance(parent, _OF_A_CONDITION):
+            return False
+        below = parent
+    return False
 
 
 def _kept_for(file: File, node: cst.CSTNode, only: re.Pattern[str]) -> bool:
