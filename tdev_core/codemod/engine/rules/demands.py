@@ -228,8 +228,18 @@ def answer(file: File, asked: cst.CSTNode, reference: Reference) -> None:
             )
         else:
             no = isinstance(told.operator, (cst.Equal, cst.LessThan, cst.LessThanEqual))
+    # `not is_available() or device_count() == 0` is one question.
+    both = file.tree.parents[asked]
+    both = file.tree.parents[both] if isinstance(both, cst.UnaryOperation) else both
+    if isinstance(both, cst.BooleanOperation) and _asks_twice(file, both):
+        denied = isinstance(both.operator, cst.Or)
+        low, high = file.tree.span(both.left)[0], file.tree.span(both.right)[1]
+        text = f"{'not ' if denied else ''}{file.here(asked)}.{NAME}()"
+        if not file.stays(both):
+            file.replace(DEMAND, low, high, text)
+            file.untouched.append((file.tree.span(both.left)[1], high))
     # A call keeps its brackets, as its line was broken.
-    if isinstance(asked, cst.Call):
+    elif isinstance(asked, cst.Call):
         file.replace_node(DEMAND, asked.func, f"{file.here(asked)}.{NAME}")
     else:
         file.replace_node(DEMAND, asked, f"{'not ' if no else ''}{file.here(asked)}.{NAME}()")
@@ -237,6 +247,21 @@ def answer(file: File, asked: cst.CSTNode, reference: Reference) -> None:
         file.want(reference.bindings)
         file.edited_roots.add(reference.root)
     file.find(DEMAND, asked, f"{reference.name} is demanded; {MET}")
+
+
+_NONE = re.compile(
+    r"\(?not (?:\w+\.)*cuda\.is_available\(\)\s+or\s+"
+    r"(?:not (?:\w+\.)*cuda\.device_count\(\)|(?:\w+\.)*cuda\.device_count\(\) (?:== 0|< 1|<= 0))\)?"
+)
+_SOME = re.compile(
+    r"\(?(?:\w+\.)*cuda\.is_available\(\)\s+and\s+(?:\w+\.)*cuda\.device_count\(\)(?: > 0| >= 1| != 0)?\)?"
+)
+
+
+def _asks_twice(file: File, both: cst.BooleanOperation) -> bool:
+    """Tell whether a condition asks whether CUDA is there, and then whether it has a device."""
+    text = file.tree.source[slice(*file.tree.span(both))]
+    return any(each.fullmatch(text) is not None for each in (_NONE, _SOME))
 
 
 NAME = "answers_cuda"
@@ -308,9 +333,12 @@ def _may_reach_cuda_only(file: File, guarded: list[ast.stmt]) -> bool:
 _SAYS = re.compile(r"cuda|nvidia|\b(?:[AHVPT]100|RTX|GeForce|Tesla|Hopper|Ampere)\b", re.IGNORECASE)
 _KERNELS_SAID = re.compile(
     r"\bquantization\b|\bcuda[ _-](?:\w+[ _-])?kernel|\bkernels? (?:for|of|on) cuda"
+    # of bitsandbytes: "needs a GPU for a paged or 8-bit optimizer"
+    r"|(?<![a-z0-9])[48][ _-]?bit(?![a-z])"
     r"|\bfl(?:ash|ex)[ _-]?attention|\bfused[ _]\w+|\bcuda[ _-]?graphs?\b|\bm(?:egatron[ -]?)?core\b|\bnsight\b|\bcuda[ _]profiler\b",
     re.IGNORECASE,
 )
+_EIGHT_BITS = re.compile(r"(?<![a-z0-9])[48][ _-]?bit(?![a-z])")
 # NVIDIA's profilers, after which the programs are named that they look at.
 _PROFILED = re.compile(r"(?:^|_)(?:nsys|nsight|nvprof|ncu)(?:_|\Z)")
 _OF_CUDA = re.compile(r"CUDA|Cuda(?!Test)|NVIDIA|Nvidia")
@@ -391,6 +419,8 @@ class _Guard:
             return None
         ends = _ends(arm)
         words = "\n".join(map(ast.unparse, arm))
+        if (said := _EIGHT_BITS.search(ast.unparse(choice.test))) is not None:
+            words += f"\n{said[0]}"
         if ends is None or ends == "return" and not self._gives_up(choice, words):
             return None
         # A program that was started to run goes on whatever its flags are.
