@@ -127,6 +127,8 @@ def availability_guards(file: File, node: cst.CSTNode) -> str | None:
         return "the sensors of a GPU and what else tdev refuses on MPS"
     if _asks_for_what_was_saved(file, node):
         return "whether a device that was saved is here"
+    if not file.options.program and _tells_trainer(file, node):
+        return "what transformers' Trainer makes of CUDA's devices, which it counts itself"
     if _sets_cudnn(file, node):
         return "settings of CUDA's libraries"
     if works_with_nvml(file, node):
@@ -169,6 +171,21 @@ def availability_guards(file: File, node: cst.CSTNode) -> str | None:
     if _is_one_elsewhere(file, node):
         return "a number of devices that is 1 wherever they are not CUDA's"
     return why_the_choice_stays(file, node)
+
+
+_OF_TRAINER = re.compile(
+    r"(?:\s*(?:\w+\.(?:is_parallelizable|model_parallel)[ \t]*=[^\n]*|#[^\n]*)(?:\n|\Z))+\s*\Z"
+)
+
+
+def _tells_trainer(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether all that a count opens are the switches which keep Trainer from replicating a model on CUDA's devices."""
+    choice = next(
+        (p for p in file.tree.ancestors(node) if isinstance(p, (cst.If, cst.BaseSuite))), None
+    )
+    if not isinstance(choice, cst.If) or choice.orelse is not None:
+        return False
+    return _OF_TRAINER.match(file.tree.text(choice.body)) is not None
 
 
 MPS_REFUSES = frozenset(
