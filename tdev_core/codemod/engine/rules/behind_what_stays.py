@@ -76,6 +76,11 @@ def _grow(file: File, python: PythonTree, gates: Gates, behind: dict[Span, str])
                     behind.setdefault(first, "stands beside what stays CUDA's")
                 gates.stays.append(span)
                 grown = True
+        for span, name in _asked_for(python, gates):
+            if span not in behind:
+                behind[span] = f"{name} is read by nothing but what stays CUDA's"
+                gates.stays.append(span)
+                grown = True
         for span, name in _called_from(file, python, gates):
             if span not in behind:
                 behind[span] = f"{name} is called by nothing but what stays CUDA's"
@@ -265,6 +270,33 @@ def _called_from(file: File, python: PythonTree, gates: Gates) -> list[tuple[Spa
         if outside and all(any(low <= at < high for low, high in gates.stays) for at in outside):
             behind.append((span, name))
     return behind
+
+
+_ASKS = re.compile(r"(?:\w+\.)*cuda\.(?:is_available|device_count)\(\)\Z")
+
+
+def _asked_for(python: PythonTree, gates: Gates) -> Iterator[tuple[Span, str]]:
+    """Yield the questions whose answer a function keeps for what stays alone: ``n = device_count()`` before ``if stays and n > 1``."""
+    for node in python.statements:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as asked):
+                pass
+            case _:
+                continue
+        home = next(python.ancestors(node), None)
+        while home is not None and not isinstance(home, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            home = next(python.ancestors(home), None)
+        if home is None or _ASKS.match(ast.unparse(asked)) is None:
+            continue
+        uses = [
+            part
+            for part in ast.walk(home)
+            if isinstance(part, ast.Name) and part.id == name and part is not node.targets[0]
+        ]
+        places = [python.span(part)[0] for part in uses]
+        if uses and all(isinstance(part.ctx, ast.Load) for part in uses):
+            if all(any(low <= at < high for low, high in gates.stays) for at in places):
+                yield python.span(asked), name
 
 
 def _uses(code: str, name: str) -> Iterator[int]:
