@@ -107,6 +107,8 @@ class ProgramTree:
     """Those of them that call nothing which is not seen: what they return is made by torch's classes and the tree's."""
     own_compilers: frozenset[str] = frozenset()
     """Functions that have something compiled by TorchScript, and that no other file speaks of."""
+    uses_ray: bool = False
+    """Whether a module of the tree imports Ray."""
     ask_backends: bool = False
     """Whether a file asks a process group for its backend."""
     scripted: frozenset[str] = frozenset()

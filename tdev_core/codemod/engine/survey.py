@@ -237,6 +237,7 @@ class Survey:
         self._of_torch_cuda: set[str] = set()
         self._know_mps: set[str] = set()
         self._ask_backends = False
+        self._uses_ray = False
         self._scripted: set[str] = set()
         self._inner: set[str] = set()
         self._staying: set[bytes] = set()
@@ -277,6 +278,7 @@ class Survey:
                     self._gives_torch.add(source.rpartition(".")[2])
                     self._takes_torch.setdefault(own, set()).add(source.rpartition(".")[2])
         self._ask_backends = self._ask_backends or b"get_backend" in raw
+        self._uses_ray = self._uses_ray or _IMPORTS_RAY.search(raw) is not None
         if not self._looks_for_staying:
             self._scripted |= _scripted_calls(raw)
         (self._has_torch if _binds_torch(raw) else self._has_none).add(own)
@@ -574,6 +576,7 @@ class Survey:
             of_torch_cuda=frozenset(self._of_torch_cuda),
             know_mps=frozenset(self._know_mps),
             ask_backends=self._ask_backends,
+            uses_ray=self._uses_ray,
             scripted=frozenset(self._scripted),
             silent_modules=silent_modules(self._callers.every),
             silent_functions=silent,
@@ -606,6 +609,7 @@ _OWNER = re.compile(rb"^class[ \t]+(\w+)[^\n]*\n(?:[ \t)#][^\n]*\n|\r?\n)*", re.
 _REFUSES = re.compile(
     rb"\bif[ \t]+not[ \t]+torch\.cuda\.is_available\(\):\s*raise\b|\bassert[ \t]+torch\.cuda\.is_available\("
 )
+_IMPORTS_RAY = re.compile(rb"(?:import|from)[ \t]+ray\b")
 _OTHER_CLASS = re.compile(rb"\b[A-Z]\w+")
 
 

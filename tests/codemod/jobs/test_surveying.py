@@ -122,6 +122,31 @@ def test_a_function_that_promises_a_device_gives_one(
     assert ("tdev.zeros" in (place / "asks.py").read_text()) is twice
 
 
+@pytest.mark.parametrize("rays", ["import ray\n", "import rays\nx = 'ray'\n"])
+@pytest.mark.parametrize(
+    "count",
+    [
+        "return Resources(cpus=3, gpus=torch.cuda.device_count())",
+        "gpus = total([torch.cuda.device_count()])\n    return Resources(cpus=3, gpus=gpus)",
+        "return Rows(gpus=torch.cuda.device_count())",
+    ],
+)
+def test_a_count_that_becomes_resources_where_the_tree_works_with_ray(
+    place: Path, rays: str, count: str, codemod: Callable[..., Ran]
+) -> None:
+    (place / "asks.py").write_text(rays)
+    (place / "utils.py").write_text(
+        "class Resources:\n    def __init__(self, cpus, gpus):\n        self.cpus, self.gpus = cpus, gpus\n\n\n"
+        "class Rows:\n    def __init__(self, gpus):\n        self.rows = gpus\n\n\ndef total(x):\n    return sum(x)\n"
+    )
+    (place / "counts.py").write_text(
+        f"import torch\n\nfrom utils import Resources, Rows, total\n\n\ndef count():\n    {count}\n"
+    )
+    codemod(".", engine=REAL)
+    stays = rays == "import ray\n" and "Resources" in count
+    assert ("tdev" in (place / "counts.py").read_text()) is not stays
+
+
 @pytest.mark.parametrize("package", ["faster_whisper", "transformers"])
 def test_what_a_command_line_takes_for_a_runtime_stays_its_word(
     place: Path, package: str, codemod: Callable[..., Ran]

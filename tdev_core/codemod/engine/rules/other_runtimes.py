@@ -216,6 +216,10 @@ def _is_typed(file: File, question: cst.CSTNode) -> bool:
 
 _IMPORTS_RAY = re.compile(r"^[ \t]*(?:import|from)[ \t]+ray\b", re.MULTILINE)
 _RAYS_GPUS = re.compile(r"(?:\A|_)num_gpus?(?:\Z|_)")
+# `Resources(cpus=8, gpus=n)`, of which Ray is asked by whoever gets it.
+_GPUS = re.compile(r"(?:num_)?gpus?\Z")
+_RESOURCES = re.compile(r"(?:\w+\.)*\w*Resources\Z")
+_ASSERTS_RAYS = re.compile(r"\bassert\b[^\n]*\b(?:use_gpu|num_gpus|num_workers)\b")
 _TO_A_BUNDLE = re.compile(r"\s*\w+\[[\"']GPU[\"']\][ \t]*=[^\n]*\s*\Z")
 RAY = "decides about GPUs that Ray is asked for, which counts no other accelerator; left as it is"
 
@@ -227,17 +231,45 @@ def told_to_ray(file: File, node: cst.CSTNode) -> bool:
     is not merged.
     """
     rays = file.on_a_line(_IMPORTS_RAY, "ray") is not None
+    if _becomes_resources(file, node):
+        return True
     below: cst.CSTNode = node
     for parent in file.tree.ancestors(node):
         if rays and isinstance(parent, cst.If) and below is parent.test:
-            return _TO_A_BUNDLE.match(file.tree.text(parent.body)) is not None or _is_of_ray(
-                file, parent
+            body = file.tree.text(parent.body)
+            return (
+                _TO_A_BUNDLE.match(body) is not None
+                or _ASSERTS_RAYS.search(body) is not None
+                or _is_of_ray(file, parent)
             )
         if isinstance(parent, cst.BaseSmallStatement):
             if _OF_RAY.search(file.tree.text(parent)) is not None:
                 return True
             return rays and _is_of_ray(file, parent)
         if isinstance(parent, cst.BaseSuite):
+            return False
+        below = parent
+    return False
+
+
+def _becomes_resources(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a count becomes the GPUs among the resources of a program that works with Ray: ``Resources(gpus=n)``."""
+    tree = file.options.tree
+    if tree is None or not tree.uses_ray or "Resources(" not in file.tree.source:
+        return False
+    below: cst.CSTNode = node
+    for parent in file.tree.ancestors(node):
+        if isinstance(parent, cst.Call) and isinstance(below, cst.Arg):
+            if below.keyword is not None and _GPUS.match(below.keyword.value):
+                if _RESOURCES.match(file.tree.text(parent.func)) is not None:
+                    return True
+        elif isinstance(parent, cst.Assign):
+            name, home = file.tree.text(parent.targets[0].target), enclosing_function(file, parent)
+            if _GPUS.match(name) is None or home is None:
+                return False
+            told = rf"\b\w*Resources\((?:[^()]|\([^()]*\))*\b(?:num_)?gpus?[ \t]*=[ \t]*{name}\b"
+            return re.search(told, file.tree.source[slice(*file.tree.span(home))]) is not None
+        elif isinstance(parent, (cst.BaseSmallStatement, cst.BaseSuite)):
             return False
         below = parent
     return False
