@@ -7,6 +7,7 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import PurePath
 
 import libcst as cst
 
@@ -194,6 +195,21 @@ class File:
             frozenset(_PATCHED.findall(self.tree.source))
             if "patch(" in self.tree.source
             else frozenset()
+        )
+
+    @cached_property
+    def mocked(self) -> frozenset[str]:
+        """The names of torch's that a test of the tree answers for by a mock in the place of this module's torch."""
+        known = self.options.tree.mocked if self.options.tree is not None else {}
+        if not known or self.options.style == "alias":  # whose torch is replaced with that
+            return frozenset()
+        path = PurePath(self.filename).with_suffix("").parts
+        return frozenset().union(
+            *(
+                names
+                for module, names in known.items()
+                if all(map(str.__eq__, reversed(module.split(".")), reversed(path)))
+            )
         )
 
     @cached_property

@@ -8,7 +8,7 @@ last parts, so that an answer may be yes too often and never no too often.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import PurePath
 
@@ -238,6 +238,7 @@ class Survey:
         self._know_mps: set[str] = set()
         self._ask_backends = False
         self._uses_ray = False
+        self._mocked: dict[str, frozenset[str]] = {}
         self._scripted: set[str] = set()
         self._inner: set[str] = set()
         self._staying: set[bytes] = set()
@@ -302,6 +303,9 @@ class Survey:
         if is_package and home is not None and _is_called_as_scripts(parent.name):
             self._inner.add(dotted_name(path, top, home))
         tests = is_for_tests(path)
+        if b"torch" in raw and (b"patch" in raw or b".setattr(" in raw):
+            for module, names in mocked_modules(raw):
+                self._mocked[module] = self._mocked.get(module, frozenset()) | names
         if not tests:
             if self._looks_for_staying:
                 self._built_on |= built_on(raw)
@@ -577,6 +581,7 @@ class Survey:
             know_mps=frozenset(self._know_mps),
             ask_backends=self._ask_backends,
             uses_ray=self._uses_ray,
+            mocked=self._mocked,
             scripted=frozenset(self._scripted),
             silent_modules=silent_modules(self._callers.every),
             silent_functions=silent,
@@ -609,6 +614,29 @@ _OWNER = re.compile(rb"^class[ \t]+(\w+)[^\n]*\n(?:[ \t)#][^\n]*\n|\r?\n)*", re.
 _REFUSES = re.compile(
     rb"\bif[ \t]+not[ \t]+torch\.cuda\.is_available\(\):\s*raise\b|\bassert[ \t]+torch\.cuda\.is_available\("
 )
+# `@patch("pkg.mod.torch")`, `monkeypatch.setattr("pkg.mod.torch", …)`, `patch.object(mod, "torch")`.
+_MOCKED = re.compile(
+    rb"\b(?:patch|setattr)\(\s*[\"']([\w.]+)\.torch[\"']"
+    rb"|\b(?:patch\.object|setattr)\(\s*(?:\w+\.)*(\w+)\s*,\s*[\"']torch[\"']"
+)
+_OF_A_MOCK = re.compile(
+    rb"torch\.(cuda\.[\w.]+?)\.(?:return_value|side_effect|assert_\w+|call\w*|mock_calls)\b"
+)
+_OF_A_FAKE = re.compile(
+    rb"\b(is_available|device_count|current_device|set_device|empty_cache)[ \t]*=(?!=)"
+)
+
+
+def mocked_modules(raw: bytes) -> Iterator[tuple[str, frozenset[str]]]:
+    """Yield the modules of which a test replaces ``torch`` as a whole, and torch's names that it has answers for, or asserts."""
+    modules = [(found[1] or found[2]).decode() for found in _MOCKED.finditer(raw)]
+    if modules:
+        names = {found.decode() for found in _OF_A_MOCK.findall(raw)}
+        names = names or {f"cuda.{found.decode()}" for found in _OF_A_FAKE.findall(raw)}
+        for module in modules:
+            yield module, frozenset(f"torch.{name}" for name in names)
+
+
 _IMPORTS_RAY = re.compile(rb"(?:import|from)[ \t]+ray\b")
 _OTHER_CLASS = re.compile(rb"\b[A-Z]\w+")
 

@@ -122,6 +122,39 @@ def test_a_function_that_promises_a_device_gives_one(
     assert ("tdev.zeros" in (place / "asks.py").read_text()) is twice
 
 
+@pytest.mark.parametrize("style", ["explicit", "alias"])
+@pytest.mark.parametrize(
+    ("patch", "stays"),
+    [
+        ('mock.patch("pkg.starts.torch") as torch', True),
+        ('mock.patch.object(starts, "torch") as torch', True),
+        ('mock.patch("pkg.others.torch") as torch', False),
+        ('mock.patch("pkg.starts.torch.cuda") as cuda', False),
+    ],
+)
+def test_what_a_mock_of_torch_answers_for_stays_torchs(
+    place: Path, style: str, patch: str, stays: bool, codemod: Callable[..., Ran]
+) -> None:
+    """The names that it has an answer for, or asserts; a module that calls torch by tdev's alias has the mock, too."""
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/starts.py": "import torch\n\n\ndef start(gpu):\n    if torch.cuda.is_available():\n"
+        "        torch.cuda.set_device(gpu)\n\n\ndef clear():\n    torch.cuda.empty_cache()\n",
+        "tests/test_starts.py": "from unittest import mock\n\nfrom pkg import starts\n\n\n"
+        f"def test_start():\n    with {patch}:\n        torch.cuda.is_available.return_value = True\n"
+        "        starts.start(1)\n        torch.cuda.set_device.assert_called_with(1)\n",
+    }
+    for name, text in files.items():
+        (place / name).parent.mkdir(exist_ok=True)
+        (place / name).write_text(text)
+    ran = codemod("--style", style, "--verbose", ".", engine=REAL)
+    changed = (place / "pkg/starts.py").read_text()
+    kept = stays and style == "explicit"
+    assert ("    torch.cuda.set_device" in changed) is (kept or style == "alias")
+    assert ran.out.count("a mock that a test of the tree") == kept
+    assert "tdev" in changed
+
+
 @pytest.mark.parametrize("rays", ["import ray\n", "import rays\nx = 'ray'\n"])
 @pytest.mark.parametrize(
     "count",
