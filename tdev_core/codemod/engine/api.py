@@ -107,6 +107,8 @@ class ProgramTree:
     """Those of them that call nothing which is not seen: what they return is made by torch's classes and the tree's."""
     own_compilers: frozenset[str] = frozenset()
     """Functions that have something compiled by TorchScript, and that no other file speaks of."""
+    device_choosers: frozenset[str] = frozenset()
+    """Functions at a margin that ask for MPS's device, and give one."""
     mocked: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """The modules in which a test puts a mock in the place of torch, and the names of torch's that it gives an answer or asserts."""
     uses_ray: bool = False

@@ -238,6 +238,7 @@ class Survey:
         self._know_mps: set[str] = set()
         self._ask_backends = False
         self._uses_ray = False
+        self._device_choosers: set[str] = set()
         self._mocked: dict[str, frozenset[str]] = {}
         self._scripted: set[str] = set()
         self._inner: set[str] = set()
@@ -303,6 +304,10 @@ class Survey:
         if is_package and home is not None and _is_called_as_scripts(parent.name):
             self._inner.add(dotted_name(path, top, home))
         tests = is_for_tests(path)
+        if b"mps.is_available()" in raw:
+            for function in _OF_MARGIN.finditer(raw):
+                if b"device" in function[1] and _CHOOSES_MPS.search(function[0]) is not None:
+                    self._device_choosers.add(function[1].decode())
         if b"torch" in raw and (b"patch" in raw or b".setattr(" in raw):
             for module, names in mocked_modules(raw):
                 self._mocked[module] = self._mocked.get(module, frozenset()) | names
@@ -581,6 +586,7 @@ class Survey:
             know_mps=frozenset(self._know_mps),
             ask_backends=self._ask_backends,
             uses_ray=self._uses_ray,
+            device_choosers=frozenset(self._device_choosers),
             mocked=self._mocked,
             scripted=frozenset(self._scripted),
             silent_modules=silent_modules(self._callers.every),
@@ -613,6 +619,10 @@ _OWNER = re.compile(rb"^class[ \t]+(\w+)[^\n]*\n(?:[ \t)#][^\n]*\n|\r?\n)*", re.
 # As its objects are made, or its first method is called.
 _REFUSES = re.compile(
     rb"\bif[ \t]+not[ \t]+torch\.cuda\.is_available\(\):\s*raise\b|\bassert[ \t]+torch\.cuda\.is_available\("
+)
+# `if torch.backends.mps.is_available(): return "mps"`, and the like.
+_CHOOSES_MPS = re.compile(
+    rb"\bmps\.is_available\(\)[^\n]*:\n[ \t]+return\b[^\n]*[\"']mps|[\"']mps[\"'][^\n]*\bif\b[^\n]*\bmps\.is_available\("
 )
 # `@patch("pkg.mod.torch")`, `monkeypatch.setattr("pkg.mod.torch", …)`, `patch.object(mod, "torch")`.
 _MOCKED = re.compile(

@@ -122,6 +122,26 @@ def test_a_function_that_promises_a_device_gives_one(
     assert ("tdev.zeros" in (place / "asks.py").read_text()) is twice
 
 
+@pytest.mark.parametrize("mps", ['"mps"', 'torch.device("mps")', "None"])
+@pytest.mark.parametrize("expression", [False, True])
+def test_the_rest_is_left_to_a_function_that_asks_for_mps(
+    place: Path, mps: str, expression: bool, codemod: Callable[..., Ran]
+) -> None:
+    """Of another file: on every accelerator it gives what torch has there."""
+    (place / "chooses.py").write_text(
+        "import torch\n\n\ndef best_device():\n    if torch.backends.mps.is_available():\n"
+        f'        return {mps}\n    return "cpu"\n'
+    )
+    choice = "    if torch.cuda.is_available():\n        device = 'cuda:0'\n    else:\n        device = best_device()\n"
+    if expression:
+        choice = "    device = 'cuda:0' if torch.cuda.is_available() else best_device()\n"
+    (place / "uses.py").write_text(
+        f"import torch\n\nfrom chooses import best_device\n\n\ndef place(x):\n{choice}    return x.to(device)\n"
+    )
+    codemod(".", engine=REAL)
+    assert ("tdev.cuda" in (place / "uses.py").read_text()) is (mps == "None")
+
+
 @pytest.mark.parametrize("style", ["explicit", "alias"])
 @pytest.mark.parametrize(
     ("patch", "stays"),

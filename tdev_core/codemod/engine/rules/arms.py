@@ -89,7 +89,10 @@ def decides_beside_other_arms(file: File, node: cst.CSTNode) -> bool:
             if names_other(file, parent, node):
                 return True
         elif isinstance(parent, cst.IfExp):
-            if below is parent.test and names_other(file, top_choice(file, parent), node):
+            if below is parent.test and (
+                names_other(file, top_choice(file, parent), node)
+                or _calls_a_chooser(file, parent.orelse)
+            ):
                 return True
         elif isinstance(parent, cst.If):
             return below is parent.test and (
@@ -140,9 +143,25 @@ _OF_OTHERS = re.compile(
 
 
 def rest_is_others(file: File, choice: cst.If) -> bool:
-    """Tell whether the ``else`` of a test for CUDA gives another accelerator's device, calls ``torch.xpu`` or imports ``torch_npu``."""
+    """Tell whether the ``else`` of a test for CUDA gives another accelerator's device, calls ``torch.xpu`` or imports ``torch_npu``.
+
+    Or has a function of the tree choose among them.
+    """
     rest = choice.orelse
-    return isinstance(rest, cst.Else) and _OF_OTHERS.search(file.tree.text(rest)) is not None
+    return isinstance(rest, cst.Else) and (
+        _OF_OTHERS.search(file.tree.text(rest)) is not None or _calls_a_chooser(file, rest)
+    )
+
+
+_CALLED = re.compile(r"\b(\w+)\(\)")
+
+
+def _calls_a_chooser(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a function of the tree is called that asks for MPS's device itself, and what it chooses stays."""
+    tree = file.options.tree
+    if tree is None or not tree.device_choosers:
+        return False
+    return not tree.device_choosers.isdisjoint(_CALLED.findall(file.tree.text(node)))
 
 
 def is_the_rest(file: File, node: cst.CSTNode) -> bool:
