@@ -615,6 +615,8 @@ class Survey:
 
 
 _NAMES_A_DEVICE = re.compile(rb"[\"']cuda|\.cuda\(|\.is_cuda\b|\btorch\.(?:device\(|cuda\.)")
+# Without one of these there is none.
+_OF_A_DEVICE = (b"cuda", b"torch.device(")
 _OWNER = re.compile(rb"^class[ \t]+(\w+)[^\n]*\n(?:[ \t)#][^\n]*\n|\r?\n)*", re.MULTILINE)
 # As its objects are made, or its first method is called.
 _REFUSES = re.compile(
@@ -651,6 +653,10 @@ _IMPORTS_RAY = re.compile(rb"(?:import|from)[ \t]+ray\b")
 _OTHER_CLASS = re.compile(rb"\b[A-Z]\w+")
 
 
+def _names_a_device(text: bytes) -> bool:
+    return any(s in text for s in _OF_A_DEVICE) and _NAMES_A_DEVICE.search(text) is not None
+
+
 def silent_modules(texts: Iterable[bytes]) -> frozenset[str]:
     """Return the classes with a ``forward`` that name no device, nor do those that they speak of.
 
@@ -666,7 +672,7 @@ def silent_modules(texts: Iterable[bytes]) -> frozenset[str]:
             name, text = owner[1].decode(), owner[0]
             if b"def forward" in text:
                 speak_of.setdefault(name, set()).update(_OTHER_CLASS.findall(text))
-                if _NAMES_A_DEVICE.search(text) is not None:
+                if _names_a_device(text):
                     naming.add(name)
     while more := {
         name
@@ -675,27 +681,35 @@ def silent_modules(texts: Iterable[bytes]) -> frozenset[str]:
     }:
         naming |= more
     silent = frozenset(speak_of.keys() - naming)
-    quiet = not any(_NAMES_A_DEVICE.search(raw) for raw in texts)
+    quiet = not any(map(_names_a_device, texts))
     return silent | {"*"} if quiet else silent
 
 
 _OF_MARGIN = re.compile(rb"^def[ \t]+(\w+)[^\n]*\n(?:[ \t)#][^\n]*\n|\r?\n)*", re.MULTILINE)
-_CALLS = re.compile(rb"[\w.]+(?=\()")
+# All but names, dots and opening brackets as spaces.
+_NAMES_AND_BRACKETS = bytes(
+    byte if chr(byte) in "_.(" or byte < 128 and chr(byte).isalnum() else ord(" ")
+    for byte in range(256)
+)
 # What gives a module that the text does not name: an item of a table, an attribute by its name, another package's.
 _GIVES_WHAT_IS_NOT_SEEN = re.compile(
     rb"[\])][ \t]*\(|\b(?:getattr|eval|globals|import_module|partial)\(|\b(?:self|cls)\b"
     rb"|(?<![\w.])(?!(?:nn|torch|F|np|math|log|logger|logging|warnings|os)\.)[a-z]\w*(?:\.\w+)*\."
     rb"(?!(?:append|extend|insert|items|keys|values|get|pop|split|format|join|lower|upper|shape|size)\()\w+\("
 )
-_FROM_TORCH = re.compile(
-    rb"^from[ \t]+torch\b[\w.]*[ \t]+import[ \t]*(\([^)]*\)|[^\n]*)", re.MULTILINE
-)
+_FROM_TORCH = re.compile(rb"\nfrom[ \t]+torch\b[\w.]*[ \t]+import[ \t]*(\([^)]*\)|[^\n]*)")
 _NAME = re.compile(rb"\w+")
 _OF_PYTHON = frozenset(
     b"len range enumerate zip list tuple dict set int float str bool max min sum abs isinstance reversed sorted print "
     b"ValueError NotImplementedError TypeError RuntimeError KeyError AssertionError OrderedDict if for in while return and "
     b"or not elif else assert raise with yield lambda Exception".split()
 )
+
+
+def _called(text: bytes) -> set[bytes]:
+    """Return the names that a text calls by themselves; many times faster than by a pattern."""
+    parts = text.translate(_NAMES_AND_BRACKETS).split(b"(")[:-1]
+    return {name for part in parts if (name := part.rpartition(b" ")[2]) and b"." not in name}
 
 
 def silent_functions(texts: Sequence[bytes]) -> tuple[frozenset[str], frozenset[str]]:
@@ -711,19 +725,17 @@ def silent_functions(texts: Sequence[bytes]) -> tuple[frozenset[str], frozenset[
     naming: set[bytes] = set()
     unseen: set[bytes] = set()
     for raw in texts:
-        torchs = {word for line in _FROM_TORCH.findall(raw) for word in _NAME.findall(line)}
+        torchs = {word for line in _FROM_TORCH.findall(b"\n" + raw) for word in _NAME.findall(line)}
         for pattern in (_OF_MARGIN, _OWNER):
             for found in pattern.finditer(raw):
                 name, text = found[1], found[0]
-                calls.setdefault(name, set()).update(
-                    {each for each in _CALLS.findall(text) if b"." not in each} - torchs
-                )
+                calls.setdefault(name, set()).update(_called(text) - torchs)
                 if pattern is _OF_MARGIN:
                     functions.add(name)
                     body = text.partition(b"\n")[2]
                     if b"nn." not in text or _GIVES_WHAT_IS_NOT_SEEN.search(body) is not None:
                         unseen.add(name)
-                if _NAMES_A_DEVICE.search(text) is not None:
+                if _names_a_device(text):
                     naming.add(name)
     while more := {n for n, others in calls.items() if n not in naming and others & naming}:
         naming |= more
