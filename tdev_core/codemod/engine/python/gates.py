@@ -11,7 +11,7 @@ import ast
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cached_property
-from typing import Literal
+from typing import Literal, cast
 
 from tdev_core.codemod.engine.python.lines import Span
 from tdev_core.codemod.engine.python.statements import is_self
@@ -28,6 +28,11 @@ _Bound = tuple[ast.expr | None, ast.AST]
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _SCOPES = (*_DEFINITIONS, ast.Lambda, ast.ClassDef, ast.Module)
 _Choice = ast.If | ast.While | ast.IfExp | ast.BoolOp | ast.Assert
+_CHOICES = frozenset({ast.If, ast.While, ast.IfExp, ast.BoolOp, ast.Assert})
+_BINDERS = frozenset(
+    {ast.Name, ast.Attribute, ast.arg, ast.alias, ast.ExceptHandler, *_DEFINITIONS, ast.ClassDef}
+)
+"""What may bind a name, by the very type: most nodes of a file are none of these, and are asked for no more."""
 _ALWAYS = (*_DEFINITIONS, ast.Module, ast.With, ast.Try)
 _CUDAS = re.compile(r"\bcuda\.\w+\Z|\A(?:int|float|str|len|max|min)\Z")
 _ANSWERS = ("property", "cached_property", "staticmethod", "classmethod", "lru_cache", "cache")
@@ -57,6 +62,9 @@ class Gates:
         self._refused: dict[_Key, int] = {}
         self._looked_at: set[_Key] = set()
         self._nodes = tree.everything
+        self._scopes: dict[ast.AST, tuple[ast.AST, ...]] = {}
+        self._all: dict[_Key, list[_Bound]] = {}
+        self._families: dict[ast.ClassDef, list[ast.ClassDef]] = {}
         self._asked = self._answers(asked)
 
     def _answers(self, asked: Iterable[tuple[Span, bool]]) -> dict[ast.AST, Answer]:
@@ -100,7 +108,10 @@ class Gates:
         more = Gates(self._tree, (), self.stays, self._classes)
         more._asked.update(self._asked)
         more._asked.update(self._answers((span, False) for span in asked))
-        for name in ("_choices", "_stores", "_bindings", "_foreign", "_functions"):
+        for name in (
+            *("_choices", "_stores", "_bindings", "_foreign", "_functions", "_classes_by_name"),
+            *("_bases", "_scopes", "_all", "_families"),
+        ):
             more.__dict__[name] = getattr(self, name)
         return more
 
@@ -138,8 +149,7 @@ class Gates:
 
     @cached_property
     def _choices(self) -> list[_Choice]:
-        kinds = (ast.If, ast.While, ast.IfExp, ast.BoolOp, ast.Assert)
-        return [node for node in self._nodes if isinstance(node, kinds)]
+        return [cast(_Choice, node) for node in self._nodes if type(node) in _CHOICES]
 
     def _inside(self, start: int, end: int) -> bool:
         return any(low <= start and end <= high for low, high in self.stays)
@@ -428,10 +438,10 @@ class Gates:
 
     def _key(self, node: ast.Name | ast.Attribute) -> _Key | None:
         """Return the variable that a name is, or an attribute of ``self``."""
-        scopes = [p for p in self._tree.ancestors(node) if isinstance(p, _SCOPES)]
+        if isinstance(node, ast.Attribute) and not is_self(node.value):
+            return None
+        scopes = self._scopes_of(node)
         if isinstance(node, ast.Attribute):
-            if not is_self(node.value):
-                return None
             owner = next((s for s in scopes if isinstance(s, ast.ClassDef)), None)
             while owner is not None and (owner, node.attr) not in self._bindings:
                 bases = (self._class_called(base) for base in owner.bases)
@@ -444,28 +454,60 @@ class Gates:
                 return scope, node.id
         return None
 
+    def _scopes_of(self, node: ast.AST) -> tuple[ast.AST, ...]:
+        """Return the functions, classes and the module around a node, nearest first."""
+        way: list[ast.AST] = []
+        found: tuple[ast.AST, ...] = ()
+        for above in self._tree.ancestors(node):
+            if above in self._scopes:
+                found = self._scopes[above]
+                break
+            way.append(above)
+        for above in reversed(way):
+            if isinstance(above, _SCOPES):
+                found = (above, *found)
+            self._scopes[above] = found
+        return found
+
     def _class_called(self, base: ast.expr) -> ast.ClassDef | None:
-        name = ast.unparse(base).rpartition(".")[2]
-        return next(
-            (n for n in self._nodes if isinstance(n, ast.ClassDef) and n.name == name), None
-        )
+        return self._classes_by_name.get(ast.unparse(base).rpartition(".")[2])
+
+    @cached_property
+    def _classes_by_name(self) -> dict[str, ast.ClassDef]:
+        return {node.name: node for node in reversed(list(self._bases))}
+
+    @cached_property
+    def _bases(self) -> dict[ast.ClassDef, list[str]]:
+        """The last names of the bases of each class."""
+        return {
+            node: [ast.unparse(base).rpartition(".")[2] for base in node.bases]
+            for node in self._nodes
+            if isinstance(node, ast.ClassDef)
+        }
 
     def _all_of(self, key: _Key) -> list[_Bound]:
         """Return what is bound to a variable: to an attribute also by the heirs of its class, and from outside."""
-        bindings = self._bindings.get(key, [])
-        if not isinstance(key[0], ast.ClassDef):
-            return bindings
-        bindings = bindings + self._foreign.get(key[1], [])
-        family, todo = {key[0]}, [key[0].name]
-        while todo:
-            name = todo.pop()
-            for node in self._nodes:
-                if isinstance(node, ast.ClassDef) and node not in family:
-                    if any(ast.unparse(b).rpartition(".")[2] == name for b in node.bases):
-                        family.add(node)
+        owner, name = key
+        if not isinstance(owner, ast.ClassDef):
+            return self._bindings.get(key, [])
+        if key not in self._all:
+            found = self._bindings.get(key, []) + self._foreign.get(name, [])
+            for heir in self._heirs(owner):
+                found = found + self._bindings.get((heir, name), [])
+            self._all[key] = found
+        return self._all[key]
+
+    def _heirs(self, owner: ast.ClassDef) -> list[ast.ClassDef]:
+        if owner not in self._families:
+            family, todo = [owner], [owner.name]
+            while todo:
+                name = todo.pop()
+                for node, bases in self._bases.items():
+                    if name in bases and node not in family:
+                        family.append(node)
                         todo.append(node.name)
-                        bindings = bindings + self._bindings.get((node, key[1]), [])
-        return bindings
+            self._families[owner] = family[1:]
+        return self._families[owner]
 
     @cached_property
     def _foreign(self) -> dict[str, list[_Bound]]:
@@ -486,10 +528,12 @@ class Gates:
                 for name in node.names:
                     elsewhere[scope, name] = isinstance(node, ast.Global)
         for target, value in self._stores:
-            scopes = [p for p in self._tree.ancestors(target) if isinstance(p, _SCOPES)]
+            if isinstance(target, ast.Attribute) and not is_self(target.value):
+                continue
+            scopes = self._scopes_of(target)
             if isinstance(target, ast.Attribute):
                 owner = next((s for s in scopes if isinstance(s, ast.ClassDef)), None)
-                if owner is not None and is_self(target.value):
+                if owner is not None:
                     found.setdefault((owner, target.attr), []).append((value, target))
                 continue
             name = _name_of(target)
@@ -551,29 +595,27 @@ class Gates:
     def _stores(self) -> list[tuple[ast.AST, ast.expr | None]]:
         """All that binds a name or an attribute, with the value where it is one of its own."""
         values: dict[ast.AST, ast.expr] = {}
-        found: list[tuple[ast.AST, ast.expr | None]] = []
+        found: list[ast.AST] = []
+        declared: set[ast.AST] = set()
         for node in self._nodes:
             match node:
+                case _ if type(node) in _BINDERS:
+                    if isinstance(node, (ast.Name, ast.Attribute)):
+                        if isinstance(node.ctx, ast.Store):
+                            found.append(node)
+                    elif not isinstance(node, ast.ExceptHandler) or node.name is not None:
+                        found.append(node)
                 case ast.Assign(targets=targets, value=value):
                     values.update(dict.fromkeys(targets, value))
+                case ast.AnnAssign(target=target, value=None):
+                    declared.add(target)
                 case ast.AnnAssign(target=target, value=ast.expr() as value):
                     values[target] = value
                 case ast.NamedExpr(target=target, value=value):
                     values[target] = value
-                case ast.Name(ctx=ast.Store()) | ast.Attribute(ctx=ast.Store()):
-                    found.append((node, None))
-                case ast.arg() | ast.alias() | ast.ExceptHandler(name=str()):
-                    found.append((node, None))
-                case _ if isinstance(node, (*_DEFINITIONS, ast.ClassDef)):
-                    found.append((node, None))
                 case _:
                     pass
-        declared = {
-            node.target
-            for node in self._nodes
-            if isinstance(node, ast.AnnAssign) and node.value is None
-        }
-        return [(node, values.get(node)) for node, _ in found if node not in declared]
+        return [(node, values.get(node)) for node in found if node not in declared]
 
 
 def _name_of(node: ast.AST) -> str:
