@@ -31,7 +31,9 @@ _LOADED_ON_DEMAND = re.compile(
 )
 # What each of those holds, looked for first: that takes a hundredth of the time.
 _NAMED_ON_DEMAND = re.compile(rf"[\"'](?:(?:{GUARDED}|cucim|cudf|cuml)\b|(?:{_BUILT})[\"'])")
-_EXTENSION = re.compile(r"_C\Z|\w+_cuda\Z")
+ASKS_OR_MOVES = r"\w*(?:is|use|has|to|on|no|using|answers)_cuda"
+"""A name that ends in CUDA's and asks about it, or moves something there: ``use_cuda``, ``move_to_cuda``."""
+_EXTENSION = re.compile(rf"_C\Z|(?!{ASKS_OR_MOVES}\Z)\w+_cuda\Z")
 _PLAIN_EXTENSION = re.compile(r"(?:fused_\w+|\w+_cuda)\Z")
 _KERNELS = re.compile(r"(?:\w+_)?kernels?\Z")
 _OPERATORS = re.compile(r"_C\w*\Z|\w*kernels?\w*\Z|\w*cuda\w*\Z")

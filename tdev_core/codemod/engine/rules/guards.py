@@ -10,6 +10,7 @@ from functools import lru_cache
 
 import libcst as cst
 
+from tdev_core.codemod.engine.analysis.cudas import ASKS_OR_MOVES
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.python.lines import Span
 from tdev_core.codemod.engine.rules.architecture import asks_for_nvidias, asks_for_the_build
@@ -60,7 +61,7 @@ _CUDA_ONLY = re.compile(
     # a class or a flag of the program's own: `CUDAHashMap(`, `WITH_CUDA_HASH_MAP`
     r"|(?<![.\w])_?(?:CUDA|Cuda)(?!Graph\b)[A-Z]\w*\(|\b(?:WITH|HAS|HAVE)_CUDA_\w"
     # a function of the program's own that says it is CUDA's, but not `use_cuda()` or `to_cuda()`
-    r"|\b(?!\w*(?:is|use|has|to|on|no|using|answers)_cuda)\w*_cuda(?:_\w+)?(?:\.\w+)*\("
+    rf"|\b(?!{ASKS_OR_MOVES})\w*_cuda(?:_\w+)?(?:\.\w+)*\("
 )
 
 

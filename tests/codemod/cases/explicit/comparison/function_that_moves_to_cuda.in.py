@@ -1,0 +1,16 @@
+import torch
+
+from .moving import move_to_cuda
+from .operators import add_cuda
+
+
+def encode(model, batch, device):
+    if device.type == "cuda":
+        batch = move_to_cuda(batch)
+    return model(torch.relu(batch))
+
+
+def added(batch, device):
+    if device.type == "cuda":
+        return add_cuda(batch, batch)
+    return batch + batch
