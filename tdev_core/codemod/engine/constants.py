@@ -97,7 +97,7 @@ class Constants:
 
 def words_of(source: str) -> dict[str, str]:
     """Return the words of the constants of one text whose tree is not known."""
-    found, raw = Constants(), source.encode()
+    found, raw = Constants(), source.encode(errors="replace")
     found.see(raw, "")
     return found.words([raw])
 
