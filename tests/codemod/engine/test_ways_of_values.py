@@ -415,6 +415,22 @@ KEPT = """    if {asks}:
 """
 TERNARY = """    return {cuda} if {asks} else "xpu" if torch.xpu.is_available() else "cpu"
 """
+BESIDE = CHAIN.replace("elif", "if")
+OPTED = """    if {asks}:
+        print("CUDA")
+        return {cuda}
+    if wanted:
+        if torch.backends.mps.is_available():
+            return "mps"
+    return "cpu"
+"""
+ELSEWHERE = """    if {asks}:
+        return {cuda}
+    if wanted:
+        if torch.backends.mps.is_available():
+            print("MPS")
+    return "cpu"
+"""
 ALONE = """    if {asks}:
         return {cuda}
     return "cpu"
@@ -429,6 +445,11 @@ ASKS = "torch.cuda.is_available()"
         (KEPT, ASKS, "'cuda:0'", True),
         (KEPT, "has_cuda", "'cuda'", True),
         (TERNARY, ASKS, "'cuda'", True),
+        (BESIDE, ASKS, "'cuda'", True),
+        (BESIDE, f"{ASKS} and torch.cuda.device_count() > 0", "'cuda'", True),
+        (BESIDE, f"{ASKS} and wanted", "'cuda'", False),
+        (OPTED, ASKS, "'cuda'", True),
+        (ELSEWHERE, ASKS, "'cuda'", False),
         (ALONE, ASKS, "'cuda'", False),
         (CHAIN, "wanted", "'cuda'", False),
         (CHAIN, f"wanted or {ASKS}", "'cuda'", False),

@@ -53,6 +53,22 @@ _KEPT_CLASS = re.compile(r"(\w+)_(?:class|cls)")
 _OF_A_DEVICE = re.compile(r"(?:cuda|mps|xpu|npu|hpu|mlu|musa|mtia|xla)(?::0)?")
 _OTHERS = re.compile(r"(?<![a-zA-Z])(?:mps|xpu|npu|hpu|mlu|musa|mtia|xla)(?![a-zA-Z])")
 
+_ASKS_CUDA = re.compile(
+    r"torch\.cuda\.is_available\(\)(?: and torch\.cuda\.device_count\(\)(?: > 0)?)?"
+)
+_ASKS_ANOTHER = re.compile(r"\b(?:mps|xpu|npu|hpu|mlu|musa)\.is_available\(")
+
+
+def _gives_another(body: list[ast.stmt]) -> bool:
+    """Tell whether statements return another accelerator's name: ``return "mps"``."""
+    return any(
+        isinstance(each, ast.Return)
+        and each.value is not None
+        and _OTHERS.search(ast.unparse(each.value)) is not None
+        for each in body
+    )
+
+
 # What is no word that anybody has to translate.
 _PLAIN = (None, "cpu", "meta")
 
@@ -248,7 +264,7 @@ class Devices(Tensors):
             if not isinstance(parent, type(root)) or parent.orelse not in (root, [root]):
                 break
             root = parent
-        tests: list[ast.expr] = []
+        tests = self._asked_beside(root) if root is link else []
         more: object = root
         while isinstance(more, (ast.If, ast.IfExp)):
             tests.append(more.test)
@@ -260,7 +276,21 @@ class Devices(Tensors):
         if isinstance(test, ast.Name) and re.search(r"cuda|gpu", test.id, re.IGNORECASE):
             kept = rf"^{test.id}[ \t]*=[ \t]*torch\.cuda\.is_available\(\)[ \t]*$"
             return re.search(kept, self._source, re.MULTILINE) is not None
-        return ast.unparse(test) == "torch.cuda.is_available()"
+        return _ASKS_CUDA.fullmatch(ast.unparse(test)) is not None
+
+    def _asked_beside(self, choice: ast.If | ast.IfExp) -> list[ast.expr]:
+        """Return what the ``if`` before or after one asks another accelerator, or the first of those in the one after it."""
+        block = self._tree.block(choice) if isinstance(choice, ast.If) else []
+        if choice not in block:
+            return []
+        at = block.index(choice)
+        near = [each for each in (*block[max(0, at - 1) : at], *block[at + 1 : at + 2])]
+        asked = [each.test for each in near if isinstance(each, ast.If)]
+        for after in block[at + 1 : at + 2]:
+            for inner in after.body if isinstance(after, ast.If) else ():
+                if isinstance(inner, ast.If) and _gives_another(inner.body):
+                    asked.append(inner.test)
+        return [each for each in asked if _ASKS_ANOTHER.search(ast.unparse(each)) is not None]
 
     def is_placed(self, node: ast.expr) -> bool:
         """Tell whether an expression is a real device where it could have been ``None`` before: ``if device is None: device = x.device``."""
