@@ -7,7 +7,7 @@ from pathlib import PurePath
 
 import libcst as cst
 
-from tdev_core.codemod.engine.analysis.kinds import Kind
+from tdev_core.codemod.engine.analysis.kinds import Kind, Kinds
 from tdev_core.codemod.engine.analysis.literals import TENSOR_TYPE
 from tdev_core.codemod.engine.analysis.nodes import string_value
 from tdev_core.codemod.engine.file import File
@@ -121,5 +121,15 @@ def _gets_cuda(file: File, call: Call, method: str) -> bool:
             return True
         if method == "to" and ORDINAL.fullmatch(file.tree.text(value)):
             return "torch" in file.tree.source
-        return not _NEED_SHIMS.isdisjoint(file.flow.kinds(value))
+        return not _NEED_SHIMS.isdisjoint(_kinds(file, value))
     return False
+
+
+def _kinds(file: File, value: cst.BaseExpression) -> Kinds:
+    """Return the kinds of thing that a device may be, but for what a question that stays gives a variable: that is on CUDA then."""
+    bindings = file.scopes.of(value).lookup(value.value) if isinstance(value, cst.Name) else ()
+    values = [each.value for each in bindings if each.kind == "value" and each.value is not None]
+    left = [each for each in values if not file.stays(each)]
+    if len(values) < len(bindings) or len(left) == len(values):
+        return file.flow.kinds(value)
+    return frozenset().union(*map(file.flow.kinds, left))
