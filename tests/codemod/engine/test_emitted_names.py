@@ -11,6 +11,7 @@ import pytest
 from generator import union
 from generator.codemod.tables import LEFT, ROUTED
 from tdev_core.codemod.engine import Names, Options, Style, rewrite
+from tdev_core.codemod.engine.rules.guards import MPS_REFUSES
 from tdev_core.codemod.engine.rules.reasons import reason
 from tdev_core.codemod.records import change
 from tests.catalog import joined
@@ -139,3 +140,13 @@ def test_what_does_not_say_cuda_says_why_it_is_tdevs() -> None:
         told = [change(edit, source.splitlines()).message for edit in result.edits]
         assert any("where the tensors were saved)" in message for message in told), told
         assert any("NCCL, which CUDA alone has)" in message for message in told), told
+
+
+def test_what_mps_refuses_is_what_the_catalog_says() -> None:
+    """Of the functions of torch.cuda itself, public ones; the engine has no catalog where it runs."""
+    refused = {
+        name.removeprefix("torch.cuda.")
+        for name, entry in joined()["members"].items()
+        if name.startswith("torch.cuda.") and entry.get("mps", {}).get("route") == "unsupported"
+    }
+    assert {name for name in refused if "." not in name and not name.startswith("_")} == MPS_REFUSES
