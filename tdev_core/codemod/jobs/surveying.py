@@ -72,7 +72,12 @@ def _near(files: Sequence[Found]) -> frozenset[str]:
     """Return the files and folders of a project that its scripts and tests may import, whichever of them are given."""
     names: set[str] = set()
     seen: set[Path] = set()
+    homes: set[str] = set()
     for found in files:
+        home = os.path.dirname(found.path)
+        if home in homes:  # which has been looked at, with all around it
+            continue
+        homes.add(home)
         above: list[Path] = []
         for folder in list(found.path.absolute().parents)[:_UP]:
             if folder in seen:

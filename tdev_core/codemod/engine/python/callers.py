@@ -161,6 +161,7 @@ class Callers:
         ):
             self.modules.setdefault(module, []).append(len(self.texts) - 1)
         objects: list[tuple[int, bytes]] = []
+        named_by: dict[bytes, list[str]] = {}
         for found in _OF_OBJECT.finditer(raw):
             known = TENSOR_WORD.search(found[1].decode()) is not None
             if known or not (
@@ -172,10 +173,11 @@ class Callers:
             attr = found[2].decode()
             self.followed.append((len(self.texts) - 1, found.start()))
             self._asked.add(Asked("variable", found[1].decode(), attr))
-            given = rb"(?<![\w.])" + found[1] + rb"[ \t]*,[\w, \t]*=[ \t]*(?:\w+\.)+(\w+)\("
-            self.names.update(each.decode() for each in re.findall(given, raw))
-            for named in (found[1], *_classes_of(raw, found[1])):
-                self._asked.add(Asked("named", named.decode(), attr))
+            if found[1] not in named_by:
+                self.names.update(_given_with_others(raw, found[1]))
+                named = (found[1], *_classes_of(raw, found[1]))
+                named_by[found[1]] = [each.decode() for each in named]
+            self._asked.update(Asked("named", each, attr) for each in named_by[found[1]])
         defined = list(_DEFINED.finditer(raw))
         starts = [found.start() for found in defined]
         for at, name in objects:
@@ -331,6 +333,21 @@ def _gives_torch(raw: bytes, start: int) -> bool:
     return any(
         _is_torchs(raw, found.start()) for found in _GIVEN.finditer(raw, start, start + _REACH)
     )
+
+
+_AND_OTHERS = re.compile(rb"[ \t]*,[\w, \t]*=[ \t]*(?:\w+\.)+(\w+)\(")
+
+
+def _given_with_others(raw: bytes, name: bytes) -> Iterator[str]:
+    """Yield the methods that give a name its value beside others: ``engine, rest = pkg.make(x)``."""
+    at = raw.find(name) if _AND_OTHERS.search(raw) is not None else -1
+    while at >= 0:
+        end = at + len(name)
+        before = raw[at - 1 : at] if at else b""
+        if not (before == b"." or before == b"_" or before.isalnum()):
+            if (found := _AND_OTHERS.match(raw, end)) is not None:
+                yield found[1].decode()
+        at = raw.find(name, at + 1)
 
 
 def _classes_of(raw: bytes, name: bytes) -> set[bytes]:

@@ -75,16 +75,21 @@ _NO_NODES = frozenset(
     "ctx op ops id attr arg name asname level module kind type_comment simple is_async conversion rest "
     "kwd_attrs tag lineno".split()
 )
-_FIELDS: dict[type[ast.AST], tuple[str, ...]] = {ast.Constant: (), ast.alias: ()}
+
+
+class _Fields(dict[type[ast.AST], tuple[str, ...]]):
+    def __missing__(self, kind: type[ast.AST]) -> tuple[str, ...]:
+        fields = self[kind] = tuple(f for f in kind._fields if f not in _NO_NODES)
+        return fields
+
+
+FIELDS = _Fields({ast.Constant: (), ast.alias: ()})
+"""The fields of each kind of node in which there may be others."""
 
 
 def add_children(node: ast.AST, found: list[ast.AST]) -> None:
     """Add what stands right below a node, all but operators and the ``ctx`` of a name."""
-    kind = type(node)
-    fields = _FIELDS.get(kind)
-    if fields is None:
-        fields = _FIELDS[kind] = tuple(f for f in kind._fields if f not in _NO_NODES)
-    for name in fields:
+    for name in FIELDS[type(node)]:
         value = getattr(node, name, None)
         if value.__class__ is list:
             for each in value:
