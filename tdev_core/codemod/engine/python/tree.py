@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from functools import cached_property, lru_cache
 
 from tdev_core.codemod.engine.python.lines import Lines, Span
-from tdev_core.codemod.engine.python.statements import FIELDS
+from tdev_core.codemod.engine.python.statements import FIELDS, add_children
 
 
 class PythonTree:
@@ -41,7 +41,9 @@ class PythonTree:
         stack: list[ast.AST] = [self.module]
         while stack:
             node = stack.pop()
-            for child in ast.iter_child_nodes(node):
+            children: list[ast.AST] = []
+            add_children(node, children)
+            for child in children:
                 if not _has_line(child, place[0]):
                     continue
                 self._parents[child] = node

@@ -664,11 +664,13 @@ class Values:
             found = self._put_parts[home] = {}
             used = self._use_parts[home] = {}
             for part, own in self._below(home):
-                for owner, put in _put_by(part):
-                    if isinstance(owner, ast.Name) and owner.id not in own:
-                        found.setdefault(owner.id, []).append(put)
-                if type(part) is ast.Name and part.id not in own and type(part.ctx) is ast.Load:
-                    used.setdefault(part.id, []).append(part)
+                if type(part) is ast.Name:
+                    if type(part.ctx) is ast.Load and part.id not in own:
+                        used.setdefault(part.id, []).append(part)
+                elif type(part) in _PUTTING:
+                    for owner, put in _put_by(part):
+                        if isinstance(owner, ast.Name) and owner.id not in own:
+                            found.setdefault(owner.id, []).append(put)
         return found
 
     def _below(self, home: ast.AST) -> Iterator[tuple[ast.AST, frozenset[str]]]:
@@ -846,6 +848,8 @@ class Values:
         found = self._kept_parts[owner] = {}
         members = set(owner.body)
         for part in ast.walk(owner):
+            if type(part) not in _KEEPING:
+                continue
             match part:
                 case ast.Assign(targets=targets, value=value):
                     for goal, (each, steps) in ((t, p) for t in targets for p in parts_of(t)):
@@ -876,7 +880,7 @@ class Values:
                             pass
                 case _:
                     pass
-            for of, put in _put_by(part):
+            for of, put in _put_by(part) if type(part) in _PUTTING else ():
                 if isinstance(of, ast.Attribute) and is_self(of.value):
                     found.setdefault(of.attr, Kept()).put.append(put)
         return found
@@ -1011,6 +1015,11 @@ def from_the_end(target: ast.expr, value: ast.expr, steps: tuple[Step, ...]) -> 
     if star is not None and isinstance(first, int) and first >= star:
         return (first - len(target.elts), *more)
     return steps
+
+
+# What puts something into a list or a dictionary, and what may give an attribute its value, by the very type.
+_PUTTING = frozenset({ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Call})
+_KEEPING = _PUTTING | {ast.FunctionDef}
 
 
 def _put_by(part: ast.AST) -> Iterator[tuple[ast.expr, _Put]]:
