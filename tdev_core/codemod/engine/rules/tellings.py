@@ -300,6 +300,10 @@ def asks_to_pin(file: File, node: cst.CSTNode) -> bool:
                 return _PINS.search(file.tree.text(target)) is not None
             case cst.Arg() | cst.Call() | cst.BooleanOperation() | cst.UnaryOperation():
                 pass
+            case cst.IfExp(test=test, body=cst.Dict(elements=entries)) if below is test:
+                # `options = {"num_workers": 1, "pin_memory": True} if use_cuda else {}`
+                keys = {string_value(e.key) for e in entries if isinstance(e, cst.DictElement)}
+                return "pin_memory" in keys <= _OF_LOADERS
             case cst.IfExp():
                 pass
             case _:
@@ -320,6 +324,9 @@ _PINS = re.compile(
 )
 _IS_PINNED = re.compile(r"\band\s+[\w.]+\.is_pinned\(\)")
 _FOR_CUDA = frozenset({"pin_memory", "non_blocking"})
+_OF_LOADERS = frozenset(
+    {"pin_memory", "num_workers", "shuffle", "drop_last", "persistent_workers", "prefetch_factor"}
+)
 
 
 def _gives_to_one_of(file: File, assigned: cst.Assign, part: cst.Element) -> bool:
