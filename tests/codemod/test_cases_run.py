@@ -48,7 +48,7 @@ DIFFERS = {
         "a checkpoint's question stays CUDA's; a program that was started to run gets its device",
     ),
     "explicit/stand-in/left": "under `tdev run` a stand-in answers for xformers; migrated, such an import stays",
-    "explicit/stand-in/takes_fewer_values": "under `tdev run` the stand-in answers; migrated, the import stays",
+    "explicit/stand-in/unpacks_for_an_older_version": "under `tdev run` the stand-in answers; migrated, the import stays",
     **dict.fromkeys(
         (
             "explicit/other-arms/boolean",

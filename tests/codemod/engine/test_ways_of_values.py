@@ -607,3 +607,35 @@ def test_a_constant_that_a_function_sets_is_none() -> None:
     more = "\n\ndef choose(word):\n    global DEVICE\n    DEVICE = word\n"
     files = {"env.py": CHOSEN.format(more=more), "made.py": TAKEN["by its module"]}
     assert changed(files, "made.py")
+
+
+CHAIN = (
+    "import torch\n\n\nclass Chain:\n    def __init__(self, root, dtype=torch.float32, device={default}):\n"
+    "        self.dtype = dtype\n        self.device = device\n\n\nclass SerialChain(Chain):\n    pass\n"
+)
+SOLVES = (
+    "import torch\nfrom .chain import SerialChain\n\n\nclass Solver:\n    def __init__(self, chain: {said}):\n"
+    "        self.dtype = chain.dtype\n        self.device = chain.device\n        self.free = torch.isfinite(chain.low).any()\n"
+    "        self.done = torch.zeros(3, dtype=self.dtype, device=self.device)\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "default", "real"),
+    [
+        ("SerialChain", '"cpu"', False),
+        ("'SerialChain'", '"cpu"', False),
+        ("torch.Tensor", '"cpu"', True),
+    ],
+)
+def test_an_object_of_a_class_that_keeps_a_word(said: str, default: str, real: bool) -> None:
+    files = {"chain.py": CHAIN.format(default=default), "solves.py": SOLVES.format(said=said)}
+    assert changed(files, "solves.py") is not real
+
+
+def test_a_tensor_of_the_function_around() -> None:
+    text = (
+        "import torch\n\n\ndef around(config: torch.Tensor, std: float):\n    def sample(n):\n"
+        "        return torch.randn(n, config.shape[0], dtype=config.dtype, device=config.device) * std\n\n    return sample\n"
+    )
+    assert not changed({"made.py": text}, "made.py")

@@ -350,6 +350,8 @@ class Flow:
                 return frozenset({Kind.TYPED})
             if isinstance(base, cst.Name) and (made := self._of_own_class(base, attr)) is not None:
                 return made
+            if self._is_of_a_class_of_words(base, attr):
+                return UNKNOWN
             real = attr == "_execution_device" or self._holds_tensors(base)
             return frozenset({Kind.DEVICE}) if real else UNKNOWN
         if attr == "type" and Kind.DEVICE in (of := self.kinds(base)) and of <= _OF_A_DEVICE:
@@ -380,6 +382,17 @@ class Flow:
             return None
         kinds = frozenset(kind for value in values for kind in self.kinds(value))
         return kinds if kinds == {Kind.DEVICE} else None
+
+    def _is_of_a_class_of_words(self, base: cst.BaseExpression, attr: str) -> bool:
+        """Tell whether a parameter is annotated with a class of the tree that keeps what a person typed."""
+        if not isinstance(base, cst.Name) or not self.known.words:
+            return False
+        for binding in self.scopes.of(base).lookup(base.value):
+            if isinstance(binding.node, cst.Param) and binding.node.annotation is not None:
+                said = self.tree.text(binding.node.annotation.annotation)
+                if any(f"{name}.{attr}" in self.known.words for name in re.findall(r"\w+", said)):
+                    return True
+        return False
 
     def _holds_tensors(self, node: cst.BaseExpression) -> bool:
         """Tell whether the ``device`` of an object is a real one: that of a tensor, a module or the like.

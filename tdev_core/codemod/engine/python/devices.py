@@ -351,6 +351,8 @@ class Devices(Tensors):
         """Tell whether a device that an object keeps is a real one: that of a tensor, a module or the like."""
         if self._is_never(owner, OBJECT):
             return False
+        if (kept_by := self._class_of(owner)) and f"{kept_by}.{attr}" in self._known.words:
+            return False  # whatever else its object is asked for: a class of the tree keeps a word there
         if attr == "device" and self.holds(owner, OBJECT, deep):
             return True
         if attr != "device" and (self.holds(owner, TENSOR, deep) or self._is_object(owner)):
@@ -484,7 +486,7 @@ class Devices(Tensors):
 
     def _is_annotated_tensor(self, node: ast.Name) -> bool:
         """Tell whether a parameter says that it is a tensor: ``conf: Tensor`` holds no settings."""
-        home = self._home(node)
+        home = next((h for h in self._bindings(node, node.id) if isinstance(h, FUNCTIONS)), None)
         given = parameters(home).get(node.id) if home is not None else None
         return given is not None and self.promises(given.annotation, TENSOR)
 

@@ -153,8 +153,8 @@ class _Bindings:
         if choice is not None:
             return all(self.is_known(arm.strip(), deep - 1) for arm in choice.groups())
         if _OF_OBJECT.match(value) and not _OF_SELF.match(value):
-            owner = value.rpartition(".")[0]
-            if _OF_SETTING.search(value):
+            owner, _, attr = value.rpartition(".")
+            if _OF_SETTING.search(value) or self._is_of_a_class_of_words(owner, attr):
                 return False
             if owner[-1:] in "])" or TENSOR_WORD.search(owner.rpartition(".")[2]):
                 return True
@@ -167,6 +167,15 @@ class _Bindings:
             self._answers[value] = True  # while what it is bound to is looked at
             known = self._answers[value] = self._is_known_name(value, deep - 1)
         return known
+
+    def _is_of_a_class_of_words(self, owner: str, attr: str) -> bool:
+        """Tell whether a parameter is annotated with a class of the tree that keeps what a person typed."""
+        if not self._known.words or not owner.isidentifier():
+            return False
+        said = re.findall(
+            rf"(?<![\w.]){owner}[ \t]*:[ \t]*[\"']?(?:Optional\[)?(?:\w+\.)*(\w+)", self.text
+        )
+        return any(f"{name}.{attr}" in self._known.words for name in said)
 
     def _is_known_name(self, name: str, deep: int) -> bool:
         text = self.text
