@@ -31,6 +31,7 @@ from tdev_core.codemod.engine.rules.type_questions import (
     is_cudas_name,
     judge,
 )
+from tdev_core.codemod.engine.vocabulary import DEVICE_NAME
 
 COMPARISON = rule(
     "comparison",
@@ -64,7 +65,8 @@ COMPARISON = rule(
     (`resolved.type == "cuda" and not torch.cuda.is_available()`): the function asks tdev, and what it returns is made
     a real device, `return tdev.device(resolved)`. Where it does more with it, all of that stays.
     What a test asserts of a real device is what that is called here: `assert str(x.device) == "cuda:0"` expects
-    `str(tdev.device("cuda:0"))`, and `self.assertEqual(x.device.type, "cuda")` `tdev.device("cuda").type`.
+    `str(tdev.device("cuda:0"))`, and `self.assertEqual(x.device.type, "cuda")` `tdev.device("cuda").type`; where it is given
+    the word, `assert x.device.type == device` expects `tdev.device(device).type`.
     Other comparisons with an index (`device == "cuda:0"`), other uses of `"cuda"` in a `match`, names of tensor types
     (`x.type() == "torch.cuda.FloatTensor"`), lists of other accelerators and tests in a chain
     that has arms for other accelerators are reported and left; so are tables by device type,
@@ -80,7 +82,8 @@ COMPARISON = rule(
 
     A test that decides about TF32 stays as well. So does `device == torch.device("cuda")`, which is false on any other
     accelerator, with what it opens: tdev's device is the CPU's where there is nothing else. An assertion that says so
-    is about tdev's device, and so is the question before a move: `if x.device != torch.device("cuda")`.
+    is about tdev's device, and so is the question before a move: `if x.device != torch.device("cuda")`. Of a device that the
+    file has made of plain words, `torch.device("cuda" if gpu else "cpu")`, it asks the type, and becomes that question.
 
     Both tdev styles need this rule: no mirror can see a comparison.
     """,
@@ -158,6 +161,10 @@ def _comparison(file: File, node: cst.Comparison) -> None:
     target = node.comparisons[0]
     operator, right = target.operator, target.comparator
     left = node.left
+    if isinstance(operator, cst.Equal) and _is_asserted(file, node):
+        for one, other in ((left, right), (right, left)):
+            if _expects_a_parameter(file, one, other):
+                return
     if isinstance(operator, (cst.Equal, cst.NotEqual)):
         for one, other in ((left, right), (right, left)):
             if not is_cudas_name(file, other):
@@ -200,6 +207,26 @@ def _asserted_equal(file: File, node: cst.Call) -> None:
         for one, other in ((given[0], given[1]), (given[1], given[0])):
             if CUDA_STRING.match(string_value(other) or "") and _expects(file, one, other):
                 return
+
+
+def _expects_a_parameter(file: File, one: cst.BaseExpression, other: cst.BaseExpression) -> bool:
+    """``assert x.device.type == device``, where a test is given the word; tell whether it is one."""
+    if file.options.style == "accelerator" or not isinstance(other, cst.Name) or file.stays(other):
+        return False
+    match one:
+        case cst.Attribute(value=device, attr=cst.Name(value="type")) if is_own_device(
+            file, device
+        ):
+            pass
+        case _:
+            return False
+    bindings = file.scopes.of(other).lookup(other.value)
+    given = bool(bindings) and all(each.kind == "parameter" for each in bindings)
+    if not given or DEVICE_NAME.search(other.value) is None or is_own_device(file, other):
+        return False
+    inner = file.tree.span(other)
+    file.wrap(COMPARISON, inner, f"{file.here(other)}.device(", inner, ").type")
+    return True
 
 
 def _expects(file: File, one: cst.BaseExpression, other: cst.BaseExpression) -> bool:

@@ -22,7 +22,7 @@ from tdev_core.codemod.engine.rules.arms import (
 )
 from tdev_core.codemod.engine.rules.compare import COMPARISON
 from tdev_core.codemod.engine.rules.demands import demand
-from tdev_core.codemod.engine.rules.device_questions import questions_of_cudas
+from tdev_core.codemod.engine.rules.device_questions import asked_of_words, questions_of_cudas
 from tdev_core.codemod.engine.rules.guards import guards_cuda_only, why_the_choice_stays
 from tdev_core.codemod.engine.rules.kept_questions import LEFT
 from tdev_core.codemod.engine.rules.operands import asks_for_device
@@ -86,6 +86,13 @@ def device_call(file: File, found: Reference, call: Call | None) -> None:
     if name == "torch.device" and (stays := _why_a_comparison_stays(file, found.node, call)):
         file.find(ARMS, found.node, stays)
         return
+    if name == "torch.device" and not file.stays(found.node):
+        if (asked := asked_of_words(file, file.tree.parents[found.node])) is not None:
+            node, operand = asked
+            no = "not " if isinstance(node.comparisons[0].operator, cst.NotEqual) else ""
+            text = f"{no}{file.here(node)}.is_accelerator({file.tree.text(operand)})"
+            file.replace_node(COMPARISON, node, text)
+            return
     if name == "torch.device" and questions_of_cudas(file, file.tree.parents[found.node]):
         said = "asks whether it is CUDA's own device, which no other is; left as it is"
         file.find(COMPARISON, found.node, said)

@@ -12,6 +12,7 @@ import re
 
 import libcst as cst
 
+from tdev_core.codemod.engine.analysis.kinds import Kind
 from tdev_core.codemod.engine.analysis.literals import CUDA_STRING
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.python.lines import Span
@@ -41,7 +42,55 @@ def questions_of_cudas(file: File, made: cst.CSTNode) -> list[tuple[Span, bool]]
     found = _compared(tree, node)
     if not found or any(_is_no_question(tree, each) for each in found):
         return []
+    if asked_of_words(file, made) is not None:
+        return []
     return [(tree.span(each), _denies(each)) for each in found]
+
+
+def asked_of_words(
+    file: File, made: cst.CSTNode
+) -> tuple[cst.Comparison, cst.BaseExpression] | None:
+    """Return the comparison, and what it asks, where that is made of plain words in this file: its type says the same.
+
+    ``self.device = torch.device("cuda" if gpu else "cpu")`` has no index, so that ``self.device == torch.device("cuda")`` asks
+    whether it is an accelerator's.
+    """
+    if file.options.style == "accelerator" or not isinstance(made, cst.Call) or len(made.args) != 1:
+        return None
+    node = file.tree.parents[made]
+    node = file.tree.parents[node] if isinstance(node, cst.ComparisonTarget) else node
+    if file.flow.word(made.args[0].value) != "cuda" or not isinstance(node, cst.Comparison):
+        return None
+    if len(node.comparisons) != 1 or not isinstance(
+        node.comparisons[0].operator, (cst.Equal, cst.NotEqual)
+    ):
+        return None
+    sides = (node.left, node.comparisons[0].comparator)
+    operand = sides[1] if sides[0] is made else sides[0]
+    match operand:
+        case cst.Name(value=name):
+            bound = file.scopes.of(operand).lookup(name)
+            values = [each.value for each in bound if each.kind == "value"]
+            if len(values) != len(bound):
+                return None
+        case cst.Attribute(value=cst.Name(value="self"), attr=cst.Name(value=attr)):
+            values = [*file.flow.self_values(operand, attr)]
+        case _:
+            return None
+    return (node, operand) if values and all(_is_of_a_word(file, v) for v in values) else None
+
+
+def _is_of_a_word(file: File, value: cst.BaseExpression | None) -> bool:
+    """Tell whether a value is a device by a word without an index: ``torch.device("cuda" if gpu else "cpu")``."""
+    if not isinstance(value, cst.Call) or len(value.args) != 1:
+        return False
+    given = value.args[0].value
+    words = file.flow.kinds(given) <= {Kind.CUDA, Kind.OTHER}
+    return (
+        words
+        and file.resolver.torch_name(value.func) == "torch.device"
+        and ":" not in file.tree.text(given)
+    )
 
 
 def _compared(tree: PythonTree, node: ast.AST) -> list[ast.Compare]:

@@ -23,9 +23,10 @@ _SPEAKS_OF_THEM = re.compile(
 _STATES = re.compile(r"\bcuda\.(?:random\.)?[gs]et_rng_state(?:_all)?\b")
 
 
-# `{"cpu": torch.get_rng_state(), "cuda": torch.cuda.get_rng_state()}`
+# `{"cpu": torch.get_rng_state(), "cuda": torch.cuda.get_rng_state()}`, `torch.cuda.set_rng_state_all(states["cuda"])`
 _UNDER_CUDA = re.compile(
     r"[\"']\w*cuda\w*[\"']\s*(?::|\]\s*=)\s*\w+\.cuda\.(?:random\.)?get_rng_state"
+    r"|\bcuda\.(?:random\.)?set_rng_state(?:_all)?\([^()\n]*\[[\"']\w*cuda\w*[\"']\]"
 )
 
 
