@@ -92,6 +92,14 @@ def functions_of_others(file: File) -> None:
             file.untouched.append(file.tree.span(home))
         if "cuda" not in name or name == "cuda":
             continue
+        if name.startswith("test") and not file.options.program:
+            twins = (name.replace("cuda", other) for other in NAMES.split("|"))
+            if twin := next((each for each in twins if _text_beside(file, home, each)), None):
+                first = home.decorators[0] if home.decorators else home
+                file.untouched.append((file.tree.span(first)[0], file.tree.span(home)[1]))
+                said = f"{name} tries on CUDA what {twin} tries on another; left as it is"
+                file.find(ARMS, home.name, said)
+                continue
         asked = {what for owner, what in _OF_TORCH.findall(text) if owner == "cuda"}
         if file.options.program:  # which asks for the device that it runs on, by whatever name
             asked -= _AVAILABILITY
