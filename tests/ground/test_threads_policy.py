@@ -120,7 +120,6 @@ SAME_AGAIN = {
     "accelerators.mlx.storage.allocation._from_capsule": "torch's function",
     "accelerators.sim.memory._settled": "how many devices are visible, from the first use of one on",
     "backend._active": "the backend",
-    "codemod.engine.python.statements._FIELDS": "the fields of a kind of node that hold nodes",
     "codemod.engine.slicing.seeds._last": "what the last facts about torch say; others make it again",
     "cuda.device_selection.denied": "true from the first no on",
     "devices._moves_copy": "the same for the life of the process",
