@@ -80,7 +80,10 @@ def test_a_package_takes_it(text: str) -> None:
         ("def f():\n    for _ in range(asked()):\n        pass", ["unknown range"]),
         ("def f():\n    return own.f(asked())", ["unknown own.f"]),
         ("def f():\n    return helper(asked())", ["unknown .near.helper"]),
-        ("def f():\n    t = torch.float16 if asked() else torch.float32\n    other.f(t)", ["unknown"]),
+        (
+            "def f():\n    t = torch.float16 if asked() else torch.float32\n    other.f(t)",
+            ["package other.f", "unknown"],
+        ),
         ("@other.mark(asked())\ndef f():\n    pass", ["unknown"]),
         ("def f():\n    global N\n    N = asked()", ["unknown"]),
         ("asked()", ["unknown"]),

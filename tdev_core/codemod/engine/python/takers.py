@@ -113,10 +113,10 @@ class Takers:
             case ast.IfExp(test=test, body=body, orelse=rest) if test is node:
                 forms = [self._form(body), self._form(rest)]
                 if None in forms:
-                    self._found.append(_UNKNOWN)
+                    self._found.append(_UNKNOWN)  # and whoever certainly refuses it
                 else:
                     self.makes = self.makes or "made" in forms
-                    self._value(parent, "made" in forms)
+                self._value(parent, "made" in forms)
             case ast.IfExp() | ast.BoolOp() | ast.BinOp() | ast.UnaryOp():
                 self._value(parent, made)
             case ast.FormattedValue() | ast.JoinedStr() | ast.Compare():

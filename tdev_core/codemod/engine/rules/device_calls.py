@@ -32,7 +32,7 @@ from tdev_core.codemod.engine.rules.requests import (
     is_compared_beside_the_question,
     requested_devices,
 )
-from tdev_core.codemod.engine.rules.saved_beside import is_saved_beside
+from tdev_core.codemod.engine.rules.saved_beside import is_saved_beside, saves_what_it_loads
 from tdev_core.codemod.engine.rules.speaks_of_others import (
     LEAVES_OUT,
     asks_about_others,
@@ -317,6 +317,7 @@ def _is_written_over(file: File, made: cst.CSTNode) -> bool:
         isinstance(each, ast.Call)
         and ast.unparse(each.func) == "torch.save"
         and [ast.unparse(found.args[0])] == [ast.unparse(a) for a in each.args[1:2]]
+        and saves_what_it_loads(tree, found, each)
         for later in block[block.index(own) + 1 :]
         for each in ast.walk(later)
     )

@@ -111,6 +111,16 @@ _STARTS = (b"PK", b"\x80")
 """What begins the two forms in which torch saves: a ZIP archive, which compresses nothing, and a pickle."""
 
 
+def saves_what_it_loads(tree: PythonTree, call: ast.Call, saving: ast.Call) -> bool:
+    """Tell whether a variable that a load gives its value is saved later on: ``weight = load(path)``, ``save(weight, path)``."""
+    stands = next((p for p in tree.ancestors(call) if isinstance(p, ast.stmt)), None)
+    if saving.lineno <= call.lineno or not isinstance(stands, (ast.Assign, ast.AnnAssign)):
+        return False
+    targets = stands.targets if isinstance(stands, ast.Assign) else [stands.target]
+    loaded = {n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)}
+    return any(isinstance(n, ast.Name) and n.id in loaded for n in ast.walk(saving.args[0]))
+
+
 def _function(tree: PythonTree, node: ast.AST) -> Function | None:
     return next((p for p in tree.ancestors(node) if isinstance(p, Function)), None)
 
@@ -176,7 +186,11 @@ class _Saved:
             if not re.search(r"\b(?:torch\.(?:jit\.)?|torch_)save\Z", ast.unparse(saving.func)):
                 continue
             home = _function(self._tree, saving)
-            if home is not None and home is own and saving.lineno > self._call.lineno:
+            if (
+                home is not None
+                and home is own
+                and saves_what_it_loads(self._tree, self._call, saving)
+            ):
                 continue  # it writes over what somebody else may have saved
             here = self._names(saving.args[1], home)
             if self._is_just_before(saving):

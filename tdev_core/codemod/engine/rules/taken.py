@@ -53,6 +53,8 @@ def why_it_is_left(file: File, asked: cst.CSTNode) -> str | None:
         return None
     if (refusing := next((t for t in found if _refuses(t)), None)) is not None:
         return f"goes to {_called(refusing)}, {KNOWS_CUDA}"
+    if _sets_an_accelerator(file, asked):
+        return f"decides what Lightning is told as accelerator, {KNOWS_CUDA}"
     if any(t.kind == "profiler" for t in found):
         return f"goes to {PROFILER}"
     if any(t.kind in ("torch", "unknown") for t in found):
@@ -69,6 +71,22 @@ def why_it_is_left(file: File, asked: cst.CSTNode) -> str | None:
     if not found:
         return READ_BY_NOBODY
     return TOLD if any(map(_SAYS_CUDA.match, takers.words)) else None
+
+
+# A setting, `cfg.accelerator = "cuda"`, which is read elsewhere.
+_ACCELERATOR = re.compile(r"(?m)^\s*(?:\w+\.)+accelerator[ \t]*=[ \t]*[\"'](?:cuda|gpu)[\"']")
+
+
+def _sets_an_accelerator(file: File, asked: cst.CSTNode) -> bool:
+    """Tell whether an ``if`` opens the setting of an accelerator by Lightning's word."""
+    below = asked
+    for parent in file.tree.ancestors(asked):
+        if isinstance(parent, cst.If):
+            return below is parent.test and bool(_ACCELERATOR.search(file.tree.text(parent.body)))
+        if not isinstance(parent, (cst.BooleanOperation, cst.UnaryOperation)):
+            return False
+        below = parent
+    return False
 
 
 def is_only_told(file: File, node: cst.CSTNode) -> bool:
@@ -96,8 +114,8 @@ def _refuses(taker: Taker) -> bool:
     """Tell whether a taker certainly fails of a yes that is not CUDA's: Lightning, or Ray, which count CUDA's devices themselves."""
     if taker.made:
         return False
-    if taker.kind == "unknown":
-        return taker.parameter in _BESIDE_IT and "accelerator" in taker.beside
+    if taker.kind != "torch" and taker.parameter in _BESIDE_IT and "accelerator" in taker.beside:
+        return True  # by whichever name it is imported, from a module of the tree, too
     chooses = taker.by.partition(".")[0] in _CHOOSERS
     return chooses and _CHOSEN_BY.fullmatch(taker.parameter) is not None
 
