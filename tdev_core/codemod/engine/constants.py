@@ -72,7 +72,7 @@ class Constants:
 
     def words(self, texts: Iterable[bytes]) -> dict[str, str]:
         """Return the words of those that none of these texts, which are all of the tree, gives another."""
-        names = {name for key in self._held for name in key.split(".") if _says(name)}
+        names = {key.removesuffix(".value").rpartition(".")[2] for key in self._held}
         if not names:
             return {}
         given = re.compile(

@@ -123,6 +123,7 @@ _NAME_BEFORE = re.compile(rb"([ \t]*)(\w{0,40})\Z")
 _MADE = re.compile(
     rb"(?:torch|th|tdev)\.device\((?![^\n]*\)[ \t]*(?:if|or|and)\b)[^\n]*\)[ \t]*(?:#[^\n]*)?\r?\Z"
 )
+_OPENS_A_SCOPE = re.compile(rb"[ \t]+(?:async[ \t]+def|def|class)\b")
 _BLOCK = re.compile(rb"(?:if|elif|else|try|except|finally|with|match)\b")
 # Whose devices torch is never given; a file that has torch as well may hand one to the other.
 _OF_ANOTHER_FRAMEWORK = re.compile(
@@ -614,6 +615,8 @@ class Survey:
         )
 
 
+_RENAMED = re.compile(rb"\b(\w+)[ \t]+as[ \t]+(\w+)")
+_OF_NO_TREE = (b"torch.", b"nn.", b"F.", b"math.", b"np.", b"numpy.")
 _NAMES_A_DEVICE = re.compile(rb"[\"']cuda|\.cuda\(|\.is_cuda\b|\btorch\.(?:device\(|cuda\.)")
 # Without one of these there is none.
 _OF_A_DEVICE = (b"cuda", b"torch.device(")
@@ -706,10 +709,14 @@ _OF_PYTHON = frozenset(
 )
 
 
-def _called(text: bytes) -> set[bytes]:
-    """Return the names that a text calls by themselves; many times faster than by a pattern."""
+def _called(text: bytes) -> tuple[set[bytes], set[bytes]]:
+    """Return the names that a text calls by themselves, and the last parts of dotted ones; many times faster than by a pattern."""
     parts = text.translate(_NAMES_AND_BRACKETS).split(b"(")[:-1]
-    return {name for part in parts if (name := part.rpartition(b" ")[2]) and b"." not in name}
+    names = {name for part in parts if (name := part.rpartition(b" ")[2])}
+    dotted = {name for name in names if b"." in name}
+    # `more.helper(x)` of another module, or a method.
+    others = {name.rpartition(b".")[2] for name in dotted if not name.startswith(_OF_NO_TREE)}
+    return names - dotted, others
 
 
 def silent_functions(texts: Sequence[bytes]) -> tuple[frozenset[str], frozenset[str]]:
@@ -721,15 +728,20 @@ def silent_functions(texts: Sequence[bytes]) -> tuple[frozenset[str], frozenset[
     if not any(b"jit.script(" in raw for raw in texts):
         return frozenset(), frozenset()
     calls: dict[bytes, set[bytes]] = {}
+    asks: dict[bytes, set[bytes]] = {}  # with methods, and functions by other names
     functions: set[bytes] = set()
     naming: set[bytes] = set()
     unseen: set[bytes] = set()
     for raw in texts:
         torchs = {word for line in _FROM_TORCH.findall(b"\n" + raw) for word in _NAME.findall(line)}
+        renamed = _RENAMED.findall(raw)
         for pattern in (_OF_MARGIN, _OWNER):
             for found in pattern.finditer(raw):
                 name, text = found[1], found[0]
-                calls.setdefault(name, set()).update(_called(text) - torchs)
+                used, others = _called(text)
+                calls.setdefault(name, set()).update(used - torchs)
+                others |= {named for named, alias in renamed if alias in used}
+                asks.setdefault(name, set()).update(used - torchs, others)
                 if pattern is _OF_MARGIN:
                     functions.add(name)
                     body = text.partition(b"\n")[2]
@@ -737,7 +749,7 @@ def silent_functions(texts: Sequence[bytes]) -> tuple[frozenset[str], frozenset[
                         unseen.add(name)
                 if _names_a_device(text):
                     naming.add(name)
-    while more := {n for n, others in calls.items() if n not in naming and others & naming}:
+    while more := {n for n, others in asks.items() if n not in naming and others & naming}:
         naming |= more
     seen = _OF_PYTHON | calls.keys()
     unseen |= {name for name in functions if not calls[name] <= seen}
@@ -824,6 +836,8 @@ def _is_in_a_block_of_the_module(raw: bytes, at: int) -> bool:
     while (end := raw.rfind(b"\n", 0, at)) >= 0:
         at = end
         line = raw[raw.rfind(b"\n", 0, end) + 1 : end]
+        if _OPENS_A_SCOPE.match(line):
+            return False
         if line[:1].strip(b" \t\r#)]}"):
             return _BLOCK.match(line) is not None
     return False

@@ -470,6 +470,27 @@ class Flow:
             owner = self._base(owner)
         return []
 
+    def only_self_values(self, node: cst.CSTNode, attr: str) -> list[cst.BaseExpression]:
+        """Return the same where one class alone sets the attribute: no heir in the file, nor who has an object of it."""
+        owner = next((p for p in self.tree.ancestors(node) if isinstance(p, cst.ClassDef)), None)
+        if owner is None or re.search(rf"(?<!\bself)\.{attr}\b[ \t]*=(?!=)", self.tree.source):
+            return []
+        setters = [c for c, name in self._assigned if name == attr and isinstance(c, cst.ClassDef)]
+        above = self._with_bases(owner)
+        heirs = any(each is not owner and owner in self._with_bases(each) for each in setters)
+        if heirs or sum(each in above for each in setters) > 1:
+            return []
+        return self.self_values(node, attr)
+
+    def _with_bases(self, owner: cst.ClassDef) -> list[cst.ClassDef]:
+        """Return a class and those that it inherits from, as far as the file has them."""
+        found: list[cst.ClassDef] = []
+        above: cst.ClassDef | None = owner
+        while above is not None and above not in found:
+            found.append(above)
+            above = self._base(above)
+        return found
+
     def _base(self, owner: cst.ClassDef) -> cst.ClassDef | None:
         """Return the first class of the file among those that a class inherits from: the text has them, a slice need not."""
         for base in re.findall(r"\w+", self._bases.get(owner.name.value, "")):

@@ -203,7 +203,8 @@ class Devices(Tensors):
             case ast.Attribute(value=ast.Name() as module, attr=attr) if (
                 attr in self._known.constants and attr.isupper()
             ):
-                return self._is_module(module)
+                origin = self._tree.names[0].get(module.id, "")
+                return self._is_module(module) and bool(origin) and self._known.is_own(origin)
             case ast.Attribute(value=value, attr=attr) if DEVICE_NAME.search(attr):
                 return not is_self(value) and (
                     attr == "_execution_device" or self._has_real_device(value, attr, deep)
@@ -580,6 +581,8 @@ class Devices(Tensors):
         if self._is_bound_around(node, name):
             return False
         for statement in self._statements_before(node):
+            if self._is_set_again(node, statement, name):
+                return False
             match statement:
                 case ast.Assert(test=test) if self._is_devices(test, name) is True:
                     return True
@@ -601,6 +604,16 @@ class Devices(Tensors):
             if stores(statement, name):
                 return False
         return False
+
+    def _is_set_again(self, node: ast.Name, statement: ast.stmt, name: str) -> bool:
+        """Tell whether a loop that a statement stands before gives a variable another value, which its next turn reads."""
+        around = set(self._tree.ancestors(statement))
+        loops = (
+            p
+            for p in self._tree.ancestors(node)
+            if isinstance(p, (ast.For, ast.AsyncFor, ast.While))
+        )
+        return any(each not in around and stores(each, name) for each in loops)
 
     def _makes_device(self, body: list[ast.stmt], name: str) -> bool:
         """Tell whether each statement of a block that certainly gives a variable its value gives it a real device."""

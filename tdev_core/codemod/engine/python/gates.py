@@ -36,7 +36,9 @@ _BINDERS = frozenset(
 _ALWAYS = (*_DEFINITIONS, ast.Module, ast.With, ast.Try)
 _CUDAS = re.compile(r"\bcuda\.\w+\Z|\A(?:int|float|str|len|max|min)\Z")
 _ANSWERS = ("property", "cached_property", "staticmethod", "classmethod", "lru_cache", "cache")
-_ENDS = ("exit", "_exit", "skip", "skipTest", "fail")
+_ENDS = re.compile(
+    r"(?:sys\.|os\.|\w*parser\.)?_?exit|pytest\.(?:skip|fail|exit)|self\.(?:skipTest|fail)|skip|fail"
+)
 
 
 class Gates:
@@ -61,6 +63,7 @@ class Gates:
         self._known: dict[_Key, Answer | None] = {}
         self._refused: dict[_Key, int] = {}
         self._looked_at: set[_Key] = set()
+        self._switched_at: dict[tuple[_Key, ast.AST | None], Answer | None] = {}
         self._nodes = tree.everything
         self._scopes: dict[ast.AST, tuple[ast.AST, ...]] = {}
         self._all: dict[_Key, list[_Bound]] = {}
@@ -81,6 +84,7 @@ class Gates:
     def opened(self) -> list[tuple[Span, ast.expr]]:
         """Return what nothing but these answers opens, once more of what stays is known, and the tests before it."""
         self._known.clear()
+        self._switched_at.clear()
         self._refused = self._find_refused()
         found: list[tuple[Span, ast.expr]] = []
         for node in self._choices:
@@ -254,8 +258,18 @@ class Gates:
         """Tell whether a variable is None where it is false."""
         key = self._key(node) if isinstance(node, (ast.Name, ast.Attribute)) else None
         return key is not None and all(
-            value is None or not _is_false(value) or ast.unparse(value) == "None"
-            for value, _ in self._all_of(key)
+            value is not None and self._is_none_or_true(value) or self._is_left(node)
+            for value, node in self._all_of(key)
+        )
+
+    def _is_none_or_true(self, value: ast.expr) -> bool:
+        """Tell whether a value that is false is None: ``GradScaler() if there else None``."""
+        if isinstance(value, ast.IfExp):
+            return self._is_none_or_true(value.body) and self._is_none_or_true(value.orelse)
+        if isinstance(value, ast.Constant):
+            return value.value is None or bool(value.value)
+        return not isinstance(value, (ast.BoolOp, ast.Compare, ast.UnaryOp)) and not _is_false(
+            value
         )
 
     def _called(self, func: ast.expr, args: list[ast.expr]) -> Answer | None:
@@ -317,7 +331,11 @@ class Gates:
 
     def _kept(self, node: ast.Name | ast.Attribute) -> Answer | None:
         if isinstance(node, ast.Attribute):
-            if self._refused.get((self._tree.module, f".{node.attr}")) is not None:
+            said = ast.unparse(node) if self._refused else ""
+            if any(
+                node.lineno > self._refused.get((s, said), node.lineno)
+                for s in self._scopes_of(node)
+            ):
                 return "yes"
             if is_self(node.value) and (given := self._given_by(node, called=False)) is not None:
                 return given
@@ -332,10 +350,12 @@ class Gates:
             self._known[key] = self._of_bindings(self._all_of(key))
         if self._known[key] is not None or key in self._looked_at:
             return self._known[key]
-        self._looked_at.add(key)
-        found = self._switched(key, node)
-        self._looked_at.discard(key)
-        return found
+        place = key, None if isinstance(key[0], ast.ClassDef) else node
+        if place not in self._switched_at:
+            self._looked_at.add(key)
+            self._switched_at[place] = self._switched(key, node)
+            self._looked_at.discard(key)
+        return self._switched_at[place]
 
     def _of_bindings(self, bindings: list[_Bound]) -> Answer | None:
         """Tell which answer of what is bound so only CUDA gives."""
@@ -431,7 +451,8 @@ class Gates:
                 if len(bindings) == 1 and isinstance(bindings[0][0], ast.Attribute):
                     flag = bindings[0][0]
             if isinstance(flag, ast.Attribute):
-                found[self._tree.module, f".{flag.attr}"] = node.lineno
+                home = next(s for s in self._scopes_of(node) if not isinstance(s, ast.ClassDef))
+                found[home, ast.unparse(flag)] = node.lineno
         return found
 
     # -- names --------------------------------------------------------------------------------
@@ -540,7 +561,7 @@ class Gates:
             home = scopes[0]
             if (is_global := elsewhere.get((home, name))) is not None:
                 outer = [s for s in scopes[1:] if not isinstance(s, ast.ClassDef)]
-                home = self._tree.module if is_global else outer[0]
+                home = self._tree.module if is_global or not outer else outer[0]
             given = None
             if isinstance(target, ast.arg) and isinstance(home, _DEFINITIONS):
                 given = self._given_to(home, name)
@@ -615,7 +636,21 @@ class Gates:
                     values[target] = value
                 case _:
                     pass
-        return [(node, values.get(node)) for node in found if node not in declared]
+        # What makes an object of a dataclass may give it its fields.
+        fields = {node for node in declared | set(values) if self._is_field(node)}
+        return [
+            (node, None if node in fields else values.get(node))
+            for node in found
+            if node in fields or node not in declared
+        ]
+
+    def _is_field(self, node: ast.AST) -> bool:
+        statement, home = [*self._tree.ancestors(node), None, None][:2]
+        return (
+            isinstance(statement, ast.AnnAssign)
+            and isinstance(home, ast.ClassDef)
+            and bool(home.decorator_list or home.bases)
+        )
 
 
 def _name_of(node: ast.AST) -> str:
@@ -650,6 +685,6 @@ def _leaves(arm: list[ast.stmt]) -> bool:
         case ast.Return() | ast.Raise() | ast.Continue() | ast.Break():
             return True
         case ast.Expr(value=ast.Call(func=func)):
-            return ast.unparse(func).rpartition(".")[2] in _ENDS
+            return _ENDS.fullmatch(ast.unparse(func)) is not None
         case _:
             return False

@@ -83,10 +83,13 @@ class Takers:
         """The texts that the last question chose between."""
         self.makes = False
         """Whether it chose what is made a device at once."""
+        self.parsed = False
+        """Whether a part of it is read, or a number."""
 
     def of(self, node: ast.expr) -> list[Taker]:
         """Return all who take the value of an expression, or what it chooses; none where nobody reads it."""
-        self._found, self._seen, self.words, self.makes = [], set(), set(), False
+        self._found, self._seen, self.words = [], set(), set()
+        self.makes = self.parsed = False
         if isinstance(self._parent(node), ast.Expr):
             return [_UNKNOWN]
         self._value(node)
@@ -146,10 +149,12 @@ class Takers:
                 if literal and self._form(value) != "plain":
                     self._found.append(_UNKNOWN)
                 elif literal or value is node:
+                    self.parsed = self.parsed or value is node
                     self._value(parent)
                 else:
                     self._found.append(_UNKNOWN)
             case ast.Attribute(value=value):
+                self.parsed = True
                 called = self._parent(parent)
                 if isinstance(called, ast.Call) and called.func is parent:
                     self._value(called)  # a method of the value's own: `word.upper()`
@@ -484,6 +489,7 @@ class Takers:
         elif full == "dict" and name and not whole:
             self._entry(call, name, node, made)
         elif full in _SAME and not whole:
+            self.parsed = self.parsed or full not in ("str", "repr")
             self._value(call)
         elif self._tells(func) or isinstance(self._parent(call), ast.Raise):
             self._take("told")

@@ -567,7 +567,7 @@ class Values:
         """Answer for a name that some function declares as one around it: of the module's, for all who set it there."""
         around = [home, *(p for p in self._tree.ancestors(home) if isinstance(p, FUNCTIONS))]
         if any(
-            name in self._bound_in(each) and not _declares(each, name)
+            (name in parameters(each) or name in self._bound_in(each)) and not _declares(each, name)
             for each in around
             if isinstance(each, FUNCTIONS)
         ):

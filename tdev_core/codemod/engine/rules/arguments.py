@@ -107,7 +107,7 @@ def device_argument(file: File, call: Call, name: str) -> Answer:
 
 # Questions that stay CUDA's where they decide about page-locked memory.
 _ASKS_CUDA = re.compile(
-    r"False|[\w.\[\]]+\.is_cuda|[\w.]*cuda\.is_available\(\)|.*==\s*[\"']cuda[\"']"
+    r"False|[\w.\[\]]+\.is_cuda|[\w.]*cuda\.is_available\(\)|[\w.\[\]]+\s*==\s*[\"']cuda[\"']"
 )
 
 

@@ -75,7 +75,7 @@ ARMS = rule(
     """,
 )
 OTHERS = re.compile(
-    r"\b(mps|xpu|npu|hpu|mlu|musa|mtia|xla|tpu|hip_available|ipex|directml)\b|_(mps|xpu|npu|hpu|mlu|musa|mtia|xla|tpu)_|(?:is|has)_(mps|xpu|npu)"
+    r"(?<![a-zA-Z])(?:mps|xpu|npu|hpu|mlu|musa|mtia|xla|tpu|hip_available|ipex|directml)(?![a-zA-Z])"
 )
 NAMES = "mps|xpu|npu|hpu|mlu|musa|mtia|xla|tpu"
 

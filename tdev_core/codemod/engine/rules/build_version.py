@@ -163,9 +163,15 @@ def _put_into_words(file: File, node: cst.CSTNode) -> cst.CSTNode | None:
     below = node
     for parent in file.tree.ancestors(node):
         match parent:
+            case cst.FormattedStringExpression(format_spec=spec) if spec is not None:
+                return None  # which None has none of
             case cst.FormattedString():
                 said = parent
-            case cst.Call(func=cst.Attribute(value=cst.SimpleString(), attr=cst.Name("format"))):
+            case cst.Call(
+                func=cst.Attribute(value=cst.SimpleString(value=text), attr=cst.Name("format"))
+            ):
+                if re.search(r"\{[^{}]*:", text) is not None:
+                    return None
                 said = parent
             case cst.BinaryOperation(operator=cst.Add()) if below is node:
                 break
@@ -217,7 +223,11 @@ def _is_kept_to_be_told(file: File, said: cst.CSTNode) -> bool:
         for node in tree.everything
         if isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Load)
     ]
-    return bool(reads) and all(_is_in_a_message(tree, each) for each in reads)
+    parts = (ast.Attribute, ast.Subscript)
+    return bool(reads) and all(
+        _is_in_a_message(tree, each) and not isinstance(next(tree.ancestors(each), None), parts)
+        for each in reads
+    )
 
 
 def _is_in_a_message(tree: PythonTree, node: ast.AST) -> bool:

@@ -284,7 +284,7 @@ def _asks_for_a_word(file: File, asked: Asked) -> bool:
             if len(values) != len(bound):
                 return False
         case cst.Attribute(value=cst.Name(value="self"), attr=cst.Name(value=attr)):
-            values = [*file.flow.self_values(operand, attr)]
+            values = [*file.flow.only_self_values(operand, attr)]
         case _:
             return False
     spans = [file.tree.span(each) for each in values if each is not None]

@@ -14,12 +14,14 @@ import libcst as cst
 
 from tdev_core.codemod.engine.analysis.kinds import Kind
 from tdev_core.codemod.engine.analysis.literals import CUDA_STRING
+from tdev_core.codemod.engine.analysis.nodes import string_value
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.python.lines import Span
 from tdev_core.codemod.engine.python.tree import PythonTree
 
 _OPERATORS = (ast.Eq, ast.NotEq, ast.In, ast.NotIn)
 _ASSERTS = re.compile(r"_*(?:assert|expect|check|verify)", re.IGNORECASE)
+CUDAS = re.compile(r"device\([\"']cuda\b")
 _RAISES = re.compile(r"\s*raise\b")
 _MOVES = re.compile(r"\.cuda\(|\bdevice\([\"']cuda|\.to\([^()]*[\"']cuda")
 # What the CPU would compute in as well, were it told to.
@@ -74,7 +76,7 @@ def asked_of_words(
             if len(values) != len(bound):
                 return None
         case cst.Attribute(value=cst.Name(value="self"), attr=cst.Name(value=attr)):
-            values = [*file.flow.self_values(operand, attr)]
+            values = [*file.flow.only_self_values(operand, attr)]
         case _:
             return None
     return (node, operand) if values and all(_is_of_a_word(file, v) for v in values) else None
@@ -89,8 +91,14 @@ def _is_of_a_word(file: File, value: cst.BaseExpression | None) -> bool:
     return (
         words
         and file.resolver.torch_name(value.func) == "torch.device"
-        and ":" not in file.tree.text(given)
+        and all(string_value(each) in ("cuda", "cpu") for each in _ends(given))
     )
+
+
+def _ends(given: cst.BaseExpression) -> list[cst.BaseExpression]:
+    if isinstance(given, cst.IfExp):
+        return [*_ends(given.body), *_ends(given.orelse)]
+    return [given]
 
 
 def _compared(tree: PythonTree, node: ast.AST) -> list[ast.Compare]:
@@ -115,6 +123,8 @@ def _comparison(tree: PythonTree, node: ast.AST) -> ast.Compare | None:
     parents = tree.ancestors(node)
     parent = next(parents)
     if isinstance(parent, (ast.Tuple, ast.List, ast.Set)):
+        if not all(CUDAS.search(ast.unparse(each)) for each in parent.elts):
+            return None
         parent = next(parents)
     if isinstance(parent, ast.Compare) and len(parent.ops) == 1:
         return parent if isinstance(parent.ops[0], _OPERATORS) else None

@@ -146,10 +146,15 @@ def _chosen(file: File, call: cst.Call, node: cst.Arg) -> bool:
     foreign = mapped or _is_foreign(file, call.func)
     if not (foreign or own):
         return False
-    done = False
+    done = rest = False
     if isinstance(value, cst.Name):
         bindings = file.flow.bindings(value)
         given = [b.value for b in bindings if b.kind == "value" and b.value is not None]
+        given_by_default = [b.node for b in bindings if isinstance(b.node, cst.Param)]
+        rest = any(
+            each.default is not None and file.flow.names_cuda(each.default)
+            for each in given_by_default
+        )
     else:
         given = file.flow.self_values(
             value, value.attr.value if isinstance(value, cst.Attribute) else ""
@@ -157,9 +162,11 @@ def _chosen(file: File, call: cst.Call, node: cst.Arg) -> bool:
     for each in given:
         if isinstance(each, cst.BooleanOperation):
             each = each.right  # `device or ("cuda" if … else "cpu")`
-        if foreign or isinstance(each, cst.IfExp):
-            done = _give_the_device(file, each) or done
-    return done
+        if (foreign or isinstance(each, cst.IfExp)) and _give_the_device(file, each):
+            done = True
+        else:
+            rest = rest or file.flow.names_cuda(each)
+    return done and not rest  # the word may come another way, and is to be told
 
 
 def _give_the_device(file: File, given: cst.BaseExpression) -> bool:

@@ -111,7 +111,7 @@ def tried_for_torch(file: File, row: int) -> ast.Try | None:
 
 
 def _ask_tdev(file: File) -> list[cst.CSTNode]:
-    return [*file.edited_roots, *file.predicates]
+    return [*file.edited_roots, *file.predicates, *file.shims]
 
 
 def _tells_of_torch(handler: ast.ExceptHandler) -> bool:
@@ -133,7 +133,9 @@ def _put_below(file: File, node: ast.Try, text: str) -> None:
     following = tree.source[at:].partition("\n")[0].strip()
     apart = bool(following) and not following.startswith(("import ", "from "))
     before = "" if tree.source[:at].endswith("\n") else tree.newline
-    lines = f"{before}{' ' * node.col_offset}{text}{tree.newline}{tree.newline * apart}"
+    first = tree.line_text(node.lineno)
+    indent = first[: len(first) - len(first.lstrip())]
+    lines = f"{before}{indent}{text}{tree.newline}{tree.newline * apart}"
     put(file, at, lines, IMPORT.id)
 
 

@@ -240,11 +240,9 @@ def _only_tdev(file: File, binding: Binding) -> bool:
 
 
 def _takes_torch_for_itself(file: File) -> bool:
-    """Tell whether no other module of the tree imports torch from this one; anybody may from a package whose tree is not known."""
+    """Tell whether no other module of the tree takes torch from this one; from a package anybody may: ``package.torch``."""
     path, tree = PurePath(file.filename), file.options.tree
-    if path.stem != "__init__":
-        return tree is None or path.stem not in tree.gives_torch
-    return tree is not None and bool(path.parent.name) and path.parent.name not in tree.gives_torch
+    return path.stem != "__init__" and (tree is None or path.stem not in tree.gives_torch)
 
 
 _IMPORTED = re.compile(

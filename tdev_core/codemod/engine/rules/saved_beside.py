@@ -59,42 +59,48 @@ def _beside_the_source(file: File, tree: PythonTree, call: ast.Call) -> bool | N
     return b"cuda" not in content if content.startswith(_STARTS) else None
 
 
-def _from_the_source(tree: PythonTree, path: ast.expr, source: Path) -> Path | None:
+def _from_the_source(
+    tree: PythonTree, path: ast.expr, source: Path, told: frozenset[str] = frozenset()
+) -> Path | None:
     """Return where a path leads that is told from ``__file__``, which is ``source``; None for another."""
     match _resolved(tree, path):
         case ast.Name(id="__file__"):
             return source
-        case ast.Name(id=name):
+        case ast.Name(id=name) if name not in told:
             of_module = [
                 each.value
                 for each in tree.module.body
                 if isinstance(each, ast.Assign) and ast.unparse(each.targets[0]) == name
             ]
-            return _from_the_source(tree, of_module[0], source) if len(of_module) == 1 else None
+            return (
+                _from_the_source(tree, of_module[0], source, told | {name})
+                if len(of_module) == 1
+                else None
+            )
         case ast.Attribute(value=inner, attr="parent"):
-            below = _from_the_source(tree, inner, source)
+            below = _from_the_source(tree, inner, source, told)
             return below.parent if below is not None else None
         case ast.BinOp(left=left, op=ast.Div() | ast.Add(), right=ast.Constant(value=str(part))):
-            return _joined(_from_the_source(tree, left, source), [part.lstrip("/")])
+            return _joined(_from_the_source(tree, left, source, told), [part.lstrip("/")])
         case ast.JoinedStr(values=[ast.FormattedValue(value=left), ast.Constant(value=str(part))]):
-            return _joined(_from_the_source(tree, left, source), [part.lstrip("/")])
+            return _joined(_from_the_source(tree, left, source, told), [part.lstrip("/")])
         case ast.Call(
             func=ast.Attribute(value=inner, attr="with_name"), args=[ast.Constant(value=str(part))]
         ):
-            below = _from_the_source(tree, inner, source)
-            return below.with_name(part) if below is not None else None
+            below = _from_the_source(tree, inner, source, told)
+            return _joined(below.parent if below is not None else None, [part])
         case ast.Call(func=func, args=[inner, *rest]):
             parts = [each.value for each in rest if isinstance(each, ast.Constant)]
             last, owner = last_name(func), getattr(func, "value", None)
             if last == "joinpath" and owner is not None:
                 inner, parts = owner, [getattr(inner, "value", None), *parts]
             texts = [each for each in parts if isinstance(each, str)]
-            below = _from_the_source(tree, inner, source)
+            below = _from_the_source(tree, inner, source, told)
             if below is None or len(texts) != len(rest) + (last == "joinpath"):
                 return None
             return below.parent if last == "dirname" else below.joinpath(*texts)
         case ast.Call(func=ast.Attribute(value=inner), args=[]):
-            return _from_the_source(tree, inner, source)  # `Path(__file__).resolve()`
+            return _from_the_source(tree, inner, source, told)  # `Path(__file__).resolve()`
         case _:
             return None
 

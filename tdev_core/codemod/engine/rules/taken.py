@@ -38,7 +38,13 @@ _HAND_ON = frozenset(
     "yacs addict easydict munch box dotmap ml_collections attr attrs pydantic dacite prefect parameterized ddt "
     "nose testfixtures IPython papermill argbind gin sacred fiddle chz draccus pyrallis".split()
 )
-_TAKE_IT = _HAND_ON | LIBRARIES | (RUN_ANYWHERE - _CHOOSERS) | sys.stdlib_module_names
+_TAKE_IT = (
+    frozenset(named("any"))
+    | _HAND_ON
+    | LIBRARIES
+    | (RUN_ANYWHERE - _CHOOSERS)
+    | sys.stdlib_module_names
+)
 # A name, and no sentence, whose other words may be about what is asked beside.
 _SAYS_CUDA = re.compile(r"\W*(?:\w+\W)?(?:cuda|nvidia)(?::\d+)?(?:\W\w+)?\W*\Z", re.IGNORECASE)
 _KEYWORD = re.compile(r"(?:^|_)(?:device|map_location)$|^device(?:_map|_type|_id)?$")
@@ -61,7 +67,8 @@ def why_it_is_left(file: File, asked: cst.CSTNode) -> str | None:
         return None
     packages = [t for t in found if t.kind == "package"]
     if packages:
-        if any(not _is_left_to(file, t) for t in packages):
+        # What is open, another file may give to torch.
+        if any(t.kind == "open" for t in found) or any(not _is_left_to(file, t) for t in packages):
             return None
         names = ", ".join(sorted({_called(t) for t in packages}))
         known = all(t.by.partition(".")[0] in holders() for t in packages)
@@ -91,8 +98,9 @@ def _sets_an_accelerator(file: File, asked: cst.CSTNode) -> bool:
 
 def is_only_told(file: File, node: cst.CSTNode) -> bool:
     """Tell whether a value goes into messages and errors, whichever way, and nowhere else."""
-    found = _takers(file, node)
-    return bool(found) and all(t.kind == "told" and not t.by for t in found)
+    found, takers = _takers(file, node), file.takers
+    told = bool(found) and all(t.kind == "told" and not t.by for t in found)
+    return told and takers is not None and not takers.parsed
 
 
 def is_for_the_memory_profiler(file: File, node: cst.CSTNode) -> bool:

@@ -171,6 +171,8 @@ def _compiled_by(tree: PythonTree, compiler: ast.FunctionDef) -> list[ast.expr] 
         if isinstance(parent, ast.FunctionDef) and node in parent.decorator_list:
             found.append(ast.Name(parent.name, ast.Load()))
         elif isinstance(parent, ast.Call) and parent.func is node and len(parent.args) == 1:
+            if not isinstance(parent.args[0], ast.Name):
+                return None
             found.append(parent.args[0])
         else:
             return None

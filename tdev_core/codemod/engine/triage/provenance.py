@@ -295,8 +295,8 @@ def _is_of_the_program(func: ast.expr, tree: PythonTree) -> bool:
     if root.id == "torch":
         return False  # from whatever module it is taken
     if root.id in imported:
-        package = imported[root.id].partition(".")[0]
-        return root.id not in _HAND_ON and package not in ("torch", "tdev")
+        parts = imported[root.id].split(".")
+        return root.id not in _HAND_ON and {parts[0], parts[-1]}.isdisjoint(("torch", "tdev"))
     return root.id == "self" or root.id in defined
 
 

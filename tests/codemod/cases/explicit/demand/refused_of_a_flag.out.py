@@ -30,4 +30,4 @@ def check(state):
 
 
 def _shrink(batch):
-    torch.cuda.empty_cache()
+    tdev.cuda.empty_cache()
