@@ -1,0 +1,183 @@
+"""What must not be taken for a reason to leave something: each of these was, and is migrated or told."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+
+import pytest
+
+from tdev_core.codemod.engine import Names, Options, Result, Survey, rewrite
+
+KEPT = "import triton\nimport torch\n\n\n"
+STAYS = 'x.device.type == "cuda" and triton.jit'
+
+
+def done(files: dict[str, str], name: str = "made.py") -> Result:
+    """Migrate a file of a tree."""
+    seen = Survey(staying=False)
+    for path, text in files.items():
+        seen.see(PurePath("/src/pkg", path), text.encode(), "pkg")
+    options = Options(tree=seen.tree())
+    return rewrite(files[name], Names.load(), options, filename=f"/src/pkg/{name}")
+
+
+WRAPPED = {
+    "a parameter of the function around": (
+        'import torch\n\ndevice = torch.device("cuda")\n\n\ndef choose():\n    global device\n    device = torch.device("cpu")\n\n\n'
+        "def outer(device):\n    def inner():\n        return torch.zeros(3, device=device)\n\n    return inner\n",
+        "tdev.zeros(3",
+    ),
+    "a check before a loop that gives another": (
+        "import torch\n\n\ndef f(device, others):\n    assert isinstance(device, torch.device)\n    for other in others:\n"
+        "        x = torch.zeros(3, device=device)\n        device = other\n    return x\n",
+        "tdev.zeros(3",
+    ),
+    "memory that is pinned if somebody says so": (
+        "import torch\n\n\ndef f(pin, device: torch.device):\n"
+        '    return torch.empty(3, pin_memory=pin or device.type == "cuda")\n',
+        "tdev.empty(3",
+    ),
+    "not None, and yet nothing": (
+        f'{KEPT}def f(x):\n    ids = [0] if {STAYS} else []\n    return ids is not None and torch.zeros(3, device="cuda")\n',
+        "tdev.zeros(3",
+    ),
+    "a field that who makes one fills": (
+        f"from dataclasses import dataclass\n{KEPT}@dataclass\nclass Config:\n    fused: bool = False\n\n    def set(self, x):\n"
+        f"        if {STAYS}:\n            self.fused = True\n\n    def make(self):\n"
+        '        return self.fused and torch.zeros(3, device="cuda")\n',
+        "tdev.zeros(3",
+    ),
+    "a flag of that name that another function refuses": (
+        f"{KEPT}def check(opts, x):\n    if opts.cuda and not ({STAYS}):\n        raise ValueError('kernels')\n\n\n"
+        'class Sampler:\n    def draw(self):\n        return self.cfg.cuda and torch.zeros(4, device="cuda")\n',
+        "tdev.zeros(4",
+    ),
+    "a method called skip": (
+        f'{KEPT}def f(x, it):\n    use = {STAYS}\n    if use:\n        print("fast")\n    else:\n        it.skip()\n'
+        '    return torch.zeros(4, device="cuda")\n',
+        "tdev.zeros(4",
+    ),
+    "a list with the CPU in it": (
+        'import torch\n\n\ndef f(device, word):\n    ok = device in (torch.device("cpu"), torch.device("cuda"))\n'
+        "    return ok and torch.zeros(3, device=word)\n",
+        "tdev.zeros(3",
+    ),
+    "a version that is told in a width": (
+        'import torch\n\n\ndef note():\n    print("CUDA: {:>10}".format(torch.version.cuda))\n',
+        "tdev.version.cuda",
+    ),
+    "a version of which a part is told": (
+        'import torch\n\n\ndef note():\n    v = f"{torch.version.cuda}"\n    print(int(v.split(".")[0]) + 1)\n',
+        "tdev.version.cuda",
+    ),
+    "moves in the try that says torch is missing": (
+        "try:\n    import torch\n    one = torch.ones(1).cuda()\nexcept ImportError:\n"
+        '    raise ImportError("torch is not installed")\n',
+        "try:\n    import tdev",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRAPPED)
+def test_it_is_no_reason(name: str) -> None:
+    text, wanted = WRAPPED[name]
+    assert wanted in done({"made.py": text}).code
+
+
+def test_a_question_and_its_word_stay_together() -> None:
+    text = (
+        'import torch\n\n\ndef f(args):\n    if torch.cuda.is_available():\n        device = "cuda"\n    elif args.no_mps:\n'
+        '        device = "cpu"\n    else:\n        device = "cpu"\n    return torch.zeros(3, device=device)\n'
+    )
+    made = done({"made.py": text})
+    assert "tdev" not in made.code and any("backends" in each.message for each in made.findings)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'name = "cuda:1" if torch.cuda.is_available() else "cpu"\ndevice = torch.device(name)\nis_first = device == torch.device("cuda")\n',
+        'class A:\n    def __init__(self, gpu):\n        self.device = torch.device("cuda" if gpu else "cpu")\n\n'
+        '    def first(self):\n        return self.device == torch.device("cuda")\n\n\nclass B(A):\n    def __init__(self, rank):\n'
+        '        super().__init__(True)\n        self.device = torch.device(f"cuda:{rank}")\n',
+    ],
+)
+def test_a_device_that_may_have_an_index_is_not_asked_for_its_type(text: str) -> None:
+    assert "is_accelerator" not in done({"made.py": f"import torch\n\n{text}"}).code
+
+
+def test_words_that_an_heir_replaces() -> None:
+    text = (
+        'import torch\n\n\nclass Base:\n    def __init__(self, gpu):\n        self.device = "cuda" if gpu else "cpu"\n\n'
+        '    def sync(self):\n        if self.device == "cuda":\n            torch.cuda.synchronize()\n\n\n'
+        "class Heir(Base):\n    def __init__(self, x: torch.Tensor):\n        super().__init__(False)\n        self.device = x.device.type\n"
+    )
+    assert "tdev.is_accelerator(self.device" in done({"made.py": text}).code
+
+
+def test_torch_by_another_name_from_a_module_of_the_tree() -> None:
+    files = {
+        "compat.py": "import torch\n",
+        "made.py": "from .compat import torch as th\n\n\ndef f(device):\n    return th.zeros(3, device=device)\n",
+    }
+    assert "tdev.zeros" in done(files).code
+
+
+def test_a_constant_of_another_package() -> None:
+    files = {
+        "own.py": 'import torch\n\nDEVICE = torch.device("cuda")\n',
+        "made.py": "import torch\nimport elsewhere.settings as cfg\n\n\ndef f():\n    return torch.zeros(3, device=cfg.DEVICE)\n",
+    }
+    assert "tdev.zeros" in done(files).code
+
+
+def test_what_another_file_may_give_to_torch() -> None:
+    files = {
+        "config.py": 'import torch\nimport foolib\n\nDEVICE = "cuda" if torch.cuda.is_available() else "cpu"\nM = foolib.Model(kind=DEVICE)\n',
+        "made.py": "import torch\nfrom .config import DEVICE\n\n\ndef go(model):\n    return model.cuda()(torch.zeros(2, device=DEVICE))\n",
+    }
+    assert "tdev.cuda.is_available()" in done(files, "config.py").code
+
+
+def test_a_word_that_comes_another_way_is_told() -> None:
+    text = (
+        "import torch\nfrom elsewhere import Model\n\n\ndef make(args):\n    if args.fast:\n"
+        '        device = "cuda"\n    elif torch.cuda.is_available():\n        device = "cuda"\n    else:\n        device = "cpu"\n'
+        '    return Model("x", device=device)\n'
+    )
+    assert any('may be "cuda"' in each.message for each in done({"made.py": text}).findings)
+
+
+def test_script_of_what_calls_by_another_name() -> None:
+    files = {
+        "dev.py": 'import torch\n\n\ndef helper(x):\n    return torch.zeros(3, device="cuda") + x\n',
+        "fns.py": "from pkg.dev import helper as h\n\n\ndef fun(x):\n    return h(x)\n",
+        "made.py": 'import torch\nfrom pkg.fns import fun\n\ng = torch.jit.script(fun)\nx = torch.zeros(3, device="cuda")\n',
+    }
+    assert "tdev.jit.script(fun)" in done(files).code
+
+
+def test_odd_inputs_end_no_run() -> None:
+    files = {
+        "train_cuda (1).py": 'CUDA_DEVICE = "cuda"\n',
+        "gpu(old.py": 'GPU_DEVICE = "cuda"\n',
+        "made.py": "import torch\n\ntorch.cuda.synchronize()\n",
+    }
+    assert "tdev.cuda" in done(files).code
+    chain = "".join(f"    v{n} = v{n - 1} and v{n - 2}\n" for n in range(2, 40))
+    text = f'{KEPT}def g(x):\n    return {STAYS}\n\n\ndef f(v0, v1):\n{chain}    if v39:\n        return torch.zeros(3, device="cuda")\n'
+    assert "tdev.zeros" in done({"made.py": text}).code
+    for path in ('os.path.join(ROOT, "x.pt")', 'Path(__file__).with_name("data/x.pt")'):
+        text = (
+            "import os\nfrom pathlib import Path\nimport torch\nfrom paths import ROOT\n\nROOT = os.path.abspath(ROOT)\n\n\n"
+            f"def load():\n    return torch.load({path})\n"
+        )
+        assert "tdev.load" in done({"made.py": text}).code
+
+
+def test_an_import_below_a_try_is_as_far_in_by_tabs() -> None:
+    text = (
+        "def f():\n\ttry:\n\t\timport torch\n\texcept ImportError:\n\t\traise ImportError('torch is missing')\n"
+        "\treturn torch.cuda.device_count()\n"
+    )
+    assert "\n\timport tdev\n" in done({"made.py": text}).code
