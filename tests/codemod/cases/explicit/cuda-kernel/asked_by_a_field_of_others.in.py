@@ -1,11 +1,11 @@
 import torch
 
 try:
-    import triton
+    import causal_conv1d
 except ImportError:
-    triton = None
+    causal_conv1d = None
 
-HAS_KERNELS = triton is not None and torch.cuda.is_available()
+HAS_KERNELS = causal_conv1d is not None and torch.cuda.is_available()
 
 
 class Layer:
