@@ -482,6 +482,18 @@ class Flow:
             return []
         return self.self_values(node, attr)
 
+    def all_values(self, node: cst.BaseExpression) -> list[cst.BaseExpression]:
+        """Return all that a variable, or an attribute of the object itself, is given in the file; nothing where more may come."""
+        match node:
+            case cst.Name(value=name):
+                bound = self.scopes.of(node).lookup(name)
+                values = [b.value for b in bound if b.kind == "value" and b.value is not None]
+                return values if len(values) == len(bound) else []
+            case cst.Attribute(value=cst.Name(value="self"), attr=cst.Name(value=attr)):
+                return self.only_self_values(node, attr)
+            case _:
+                return []
+
     def _with_bases(self, owner: cst.ClassDef) -> list[cst.ClassDef]:
         """Return a class and those that it inherits from, as far as the file has them."""
         found: list[cst.ClassDef] = []

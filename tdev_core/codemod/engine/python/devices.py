@@ -34,6 +34,7 @@ from tdev_core.codemod.engine.python.values import DEEP, Kept
 from tdev_core.codemod.engine.vocabulary import (
     DEVICE_AND_DTYPE,
     DEVICE_NAME,
+    OTHERS,
     SETTINGS,
     TENSOR_WORD,
     asked_as_device,
@@ -51,7 +52,6 @@ _NAMED_CLASS = re.compile(
 _KEPT_CLASS = re.compile(r"(\w+)_(?:class|cls)")
 
 _OF_A_DEVICE = re.compile(r"(?:cuda|mps|xpu|npu|hpu|mlu|musa|mtia|xla)(?::0)?")
-_OTHERS = re.compile(r"(?<![a-zA-Z])(?:mps|xpu|npu|hpu|mlu|musa|mtia|xla)(?![a-zA-Z])")
 
 _ASKS_CUDA = re.compile(
     r"torch\.cuda\.is_available\(\)(?: and torch\.cuda\.device_count\(\)(?: > 0)?)?"
@@ -64,7 +64,7 @@ def _gives_another(body: list[ast.stmt]) -> bool:
     return any(
         isinstance(each, ast.Return)
         and each.value is not None
-        and _OTHERS.search(ast.unparse(each.value)) is not None
+        and OTHERS.search(ast.unparse(each.value)) is not None
         for each in body
     )
 
@@ -270,7 +270,7 @@ class Devices(Tensors):
         while isinstance(more, (ast.If, ast.IfExp)):
             tests.append(more.test)
             more = more.orelse[0] if isinstance(more.orelse, list) and more.orelse else more.orelse
-        return any(_OTHERS.search(ast.unparse(test)) is not None for test in tests)
+        return any(OTHERS.search(ast.unparse(test)) is not None for test in tests)
 
     def _asks_cuda(self, test: ast.expr) -> bool:
         """Tell whether a test is the question for CUDA, or a variable of the module that keeps its answer by such a name."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -140,6 +140,17 @@ def read_by(value: ast.expr) -> set[str]:
 
 def last_name(node: ast.expr) -> str:
     return ast.unparse(node).partition("[")[0].rpartition(".")[2]
+
+
+def full_name(node: ast.expr, imported: Mapping[str, str]) -> str:
+    """Return the full name of an attribute chain by what its first name was imported as; nothing for no such chain."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name):
+        return ""
+    return ".".join([imported.get(node.id, node.id), *reversed(parts)])
 
 
 def bound_by(part: ast.AST) -> Iterator[str]:

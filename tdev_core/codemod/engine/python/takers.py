@@ -16,6 +16,7 @@ from tdev_core.codemod.engine.python.devices import Devices
 from tdev_core.codemod.engine.python.statements import (
     FUNCTIONS,
     declared_elsewhere,
+    full_name,
     is_self,
     plain_parameters,
 )
@@ -450,13 +451,7 @@ class Takers:
 
     def _full(self, func: ast.expr) -> str:
         """Return the full name of a callable that starts at an import, or what stands there."""
-        parts: list[str] = []
-        while isinstance(func, ast.Attribute):
-            parts.append(func.attr)
-            func = func.value
-        if not isinstance(func, ast.Name):
-            return ""
-        return ".".join([self._imported.get(func.id, func.id), *reversed(parts)])
+        return full_name(func, self._imported)
 
     def _tells(self, func: ast.expr) -> bool:
         """Tell whether a callable writes a message."""

@@ -26,6 +26,7 @@ from tdev_core.codemod.engine.python.statements import (
     always_gives,
     bound_by,
     declared_elsewhere,
+    full_name,
     holds,
     is_before,
     is_self,
@@ -830,13 +831,7 @@ class Values:
 
     def _name(self, node: ast.expr) -> str:
         """Return the full name of an attribute chain that starts at an import, else what stands there."""
-        parts: list[str] = []
-        while isinstance(node, ast.Attribute):
-            parts.append(node.attr)
-            node = node.value
-        if not isinstance(node, ast.Name):
-            return ""
-        return ".".join([self._imported.get(node.id, node.id), *reversed(parts)])
+        return full_name(node, self._imported)
 
     # -- classes --------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ import libcst as cst
 
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules._make import rule
-from tdev_core.codemod.engine.vocabulary import SHARED_LIST
+from tdev_core.codemod.engine.vocabulary import OTHERS, SHARED_LIST
 
 ARMS = rule(
     "other-arms",
@@ -73,9 +73,6 @@ ARMS = rule(
     accelerators and left some out, so it stays; `("cuda", "mps")` names all that torch and tdev
     share, and becomes the predicate.
     """,
-)
-OTHERS = re.compile(
-    r"(?<![a-zA-Z])(?:mps|xpu|npu|hpu|mlu|musa|mtia|xla|tpu|hip_available|ipex|directml)(?![a-zA-Z])"
 )
 NAMES = "mps|xpu|npu|hpu|mlu|musa|mtia|xla|tpu"
 

@@ -11,7 +11,6 @@ from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.arms import (
     ARMS,
     NAMES,
-    OTHERS,
     decides_beside_other_arms,
     enclosing_function,
 )
@@ -20,6 +19,7 @@ from tdev_core.codemod.engine.rules.guards import KERNEL_NAME
 from tdev_core.codemod.engine.rules.kept_questions import LEFT
 from tdev_core.codemod.engine.rules.saved_states import is_of_saved_states
 from tdev_core.codemod.engine.survey import uses
+from tdev_core.codemod.engine.vocabulary import OTHERS
 
 AVAILABILITY = ("torch.cuda.is_available", "torch.cuda.device_count")
 ASKED = (*AVAILABILITY, "torch.backends.cuda.is_built")

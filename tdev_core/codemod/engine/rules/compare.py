@@ -277,24 +277,10 @@ def _asks_for_a_word(file: File, asked: Asked) -> bool:
     operand = asked.operand
     if asked.of_a_tensor or not file.flow.kinds(operand) <= {Kind.CUDA, Kind.OTHER}:
         return False
-    match operand:
-        case cst.Name(value=name):
-            bound = file.scopes.of(operand).lookup(name)
-            values = [each.value for each in bound if each.kind == "value"]
-            if len(values) != len(bound):
-                return False
-        case cst.Attribute(value=cst.Name(value="self"), attr=cst.Name(value=attr)):
-            values = [*file.flow.only_self_values(operand, attr)]
-        case _:
-            return False
-    spans = [file.tree.span(each) for each in values if each is not None]
+    spans = [file.tree.span(each) for each in file.flow.all_values(operand)]
     # Or it has become the name of the device that is there.
     made = [start for (start, _), change in file.changes.items() if "device(" in change.text]
-    return (
-        bool(spans)
-        and len(spans) == len(values)
-        and not any(low <= start < high for low, high in spans for start in made)
-    )
+    return bool(spans) and not any(low <= start < high for low, high in spans for start in made)
 
 
 def _rewrite(file: File, asked: Asked, judged: Judged) -> None:

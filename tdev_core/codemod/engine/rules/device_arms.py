@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from tdev_core.codemod.engine.file import File
-from tdev_core.codemod.engine.rules.arms import OTHERS
+from tdev_core.codemod.engine.vocabulary import OTHERS
 
 
 def gives_devices(file: File, question: cst.CSTNode) -> bool:

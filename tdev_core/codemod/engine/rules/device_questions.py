@@ -69,20 +69,11 @@ def asked_of_words(
         return None
     sides = (node.left, node.comparisons[0].comparator)
     operand = sides[1] if sides[0] is made else sides[0]
-    match operand:
-        case cst.Name(value=name):
-            bound = file.scopes.of(operand).lookup(name)
-            values = [each.value for each in bound if each.kind == "value"]
-            if len(values) != len(bound):
-                return None
-        case cst.Attribute(value=cst.Name(value="self"), attr=cst.Name(value=attr)):
-            values = [*file.flow.only_self_values(operand, attr)]
-        case _:
-            return None
+    values = file.flow.all_values(operand)
     return (node, operand) if values and all(_is_of_a_word(file, v) for v in values) else None
 
 
-def _is_of_a_word(file: File, value: cst.BaseExpression | None) -> bool:
+def _is_of_a_word(file: File, value: cst.BaseExpression) -> bool:
     """Tell whether a value is a device by a word without an index: ``torch.device("cuda" if gpu else "cpu")``."""
     if not isinstance(value, cst.Call) or len(value.args) != 1:
         return False
