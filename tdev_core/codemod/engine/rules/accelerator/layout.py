@@ -77,7 +77,7 @@ def join_lines(file: File) -> None:
         file.changes = {(c.start, c.end): c for c in layout.changes}
 
 
-_LONGER = ("is_accelerator(", "answers_cuda(", "tdev.standins.", "str(")
+_LONGER = ("is_accelerator(", "answers_cuda(", "tdev.standins.", "device(")
 
 
 def usual_length(source: str) -> int:

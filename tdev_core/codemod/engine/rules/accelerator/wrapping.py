@@ -24,6 +24,7 @@ _KEYWORD = re.compile(r"\w+=(?!=)")
 # Of a dictionary: the key, before a condition.
 _ENTRY = re.compile(r"""(?:"[^"\n]*"|'[^'\n]*'|[\w.]+)\s*:\s*""")
 _ANNOTATED = re.compile(r"\w+\s*:\s*[^=]+=\s*")
+_COMPARES = frozenset({"==", "!=", "<", ">", "<=", ">="})
 _OPERATORS = frozenset({"==", "!=", "<", ">", "<=", ">=", "+", "-", "*", "/", "%", "|", "&", "in"})
 
 
@@ -198,6 +199,8 @@ def _delimited(
     elif ("or" in words or "and" in words) and "=" not in words:
         joint = "or" if "or" in words else "and"
         yield [(0, p, True) for p in _pieces(text, [a for a, w in flat if w == joint])]
+    elif len(compared := [at for at, word in flat if word in _COMPARES]) == 1 and "=" not in words:
+        yield [(0, piece, True) for piece in _pieces(text, compared)]
 
 
 def _pieces(text: str, cuts: list[int]) -> list[str]:

@@ -1,0 +1,15 @@
+import tdev
+import torch
+
+
+def test_moved(model, device):
+    moved = model.to(tdev.zeros(2, device=device)).cuda()
+    encoder = torch.nn.Linear(2, 2)
+    assert (
+        encoder.register_module_for_the_last_layer.weight.device.type
+        == tdev.device(device).type
+    )
+    assert (
+        torch.zeros(2).device.type == tdev.device(device).type
+        and moved is not None
+    )
