@@ -99,9 +99,6 @@ class Takers:
     def _parent(self, node: ast.AST) -> ast.AST | None:
         return next(self._tree.ancestors(node), None)
 
-    def _take(self, kind: Kind, by: str = "", parameter: str = "", **more: object) -> None:
-        self._found.append(Taker(kind, by, parameter, **more))  # type: ignore[arg-type]
-
     # -- one step up --------------------------------------------------------------------------------
 
     def _value(self, node: ast.expr, made: bool = False) -> None:
@@ -171,7 +168,7 @@ class Takers:
             case ast.If(test=test) if test is node:
                 self._opens(parent)
             case ast.Raise():
-                self._take("told")
+                self._found.append(Taker("told"))
             case ast.Expr():
                 pass
             case _:
@@ -283,7 +280,7 @@ class Takers:
                 for each in (*body, *rest):
                     self._does(each, leaves)
             case ast.Expr(value=ast.Call(func=func)) if self._tells(func):
-                self._take("told", ast.unparse(func))
+                self._found.append(Taker("told", ast.unparse(func)))
             case ast.Pass():
                 pass
             case _ if _is_text(statement):
@@ -307,12 +304,12 @@ class Takers:
                     self._attribute(name, made)
                     return
                 if home is not None and any(map(_may_read_all, ast.walk(home))):
-                    self._take("open")
+                    self._found.append(Taker("open"))
                 if name in declared_elsewhere(self._source):
                     self._found.append(_UNKNOWN)
                     return
                 if self._is_public(part):
-                    self._take("open")
+                    self._found.append(Taker("open"))
                 for use in self._values.reads(part, name):
                     self._value(use, made)
             case ast.Attribute(attr=attr):
@@ -333,7 +330,7 @@ class Takers:
 
     def _attribute(self, attr: str, made: bool) -> None:
         """Follow what is kept in an attribute, by whatever the object is called that is asked for it."""
-        self._take("open")
+        self._found.append(Taker("open"))
         for use in self._attributes(attr):
             self._value(use, made)
 
@@ -377,7 +374,7 @@ class Takers:
         if isinstance(owner, ast.Name):
             uses = list(self._values.uses(owner, owner.id))
         elif isinstance(owner, ast.Attribute):
-            self._take("open")
+            self._found.append(Taker("open"))
             uses = list(self._attributes(owner.attr))
         else:
             self._found.append(_UNKNOWN)
@@ -385,7 +382,7 @@ class Takers:
         if isinstance(owner, ast.Name) and (
             self._is_public(owner) or not self._values.is_table_made_here(owner, owner.id)
         ):
-            self._take("open")  # another file, or whoever made it, may read it
+            self._found.append(Taker("open"))  # another file, or whoever made it, may read it
         for use in uses:
             if use is not owner:
                 self._of_table(use, key, made)
@@ -437,7 +434,7 @@ class Takers:
         if any("fixture" in each or "." in each for each in decorators):
             self._found.append(_UNKNOWN)
             return
-        self._take("open")
+        self._found.append(Taker("open"))
         for each in self._tree.everything:
             named = isinstance(each, ast.Name) and each.id == home.name
             if named or isinstance(each, ast.Attribute) and each.attr == home.name:
@@ -472,7 +469,7 @@ class Takers:
             self._found.append(_UNKNOWN)
             return
         if _PROFILES.fullmatch(ast.unparse(func).rpartition(".")[2]):
-            self._take("profiler")
+            self._found.append(Taker("profiler"))
             return
         if full in ("functools.partial", "partial") and call.args:
             func, full = call.args[0], self._full(call.args[0])
@@ -487,18 +484,20 @@ class Takers:
             self.parsed = self.parsed or full not in ("str", "repr")
             self._value(call)
         elif self._tells(func) or isinstance(self._parent(call), ast.Raise):
-            self._take("told")
+            self._found.append(Taker("told"))
         elif isinstance(func, ast.Attribute) and func.attr in ("format", "join") and not whole:
             self._value(call)
         elif _is_otherwise(call, node):
             self._value(call, made)
         elif isinstance(func, ast.Attribute) and func.attr in _MOVES:
-            self._take("torch")
+            self._found.append(Taker("torch"))
         elif (top := full.partition(".")[0]) in _TORCH:
-            self._take("torch", full)
+            self._found.append(Taker("torch", full))
         elif (package := self._package(func)) is not None:
             more = _keywords(call)
-            self._take("package", package, name, given=node, made=made, beside=more, whole=whole)
+            self._found.append(
+                Taker("package", package, name, given=node, made=made, beside=more, whole=whole)
+            )
         elif top in self._defined and full == top:
             self._given_to(self._defined[top], call, name, node, made, whole)
         elif self._is_super(func):
@@ -508,7 +507,7 @@ class Takers:
         elif isinstance(func, ast.Attribute) and is_self(func.value) and func.attr in self._defined:
             self._given_to(self._defined[func.attr], call, name, node, made, whole)
         else:
-            self._take("unknown", full, name, made=made, beside=_keywords(call))
+            self._found.append(Taker("unknown", full, name, made=made, beside=_keywords(call)))
 
     def _decorates(self, call: ast.Call) -> bool:
         """Tell whether a call is a decorator: what it is told decides about a function."""
@@ -533,7 +532,7 @@ class Takers:
         for base in home.bases if home is not None else ():
             package = self._package(base)
             if package is not None:
-                self._take("package", package, name, given=node, made=made)
+                self._found.append(Taker("package", package, name, given=node, made=made))
             elif (own := self._defined.get(ast.unparse(base))) is not None:
                 self._given_to(own, call, name, node, made, whole)
             else:
