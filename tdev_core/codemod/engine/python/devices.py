@@ -344,10 +344,6 @@ class Devices(Tensors):
             return False
         return f"{last_name(node.func)}[{want.path[0]}]" in self._known.promised
 
-    def has_device(self, node: ast.expr) -> bool:
-        """Tell whether something has a device, which is a real one: a tensor, a module or the like."""
-        return self.holds(node, OBJECT)
-
     def _has_real_device(self, owner: ast.expr, attr: str, deep: int) -> bool:
         """Tell whether a device that an object keeps is a real one: that of a tensor, a module or the like."""
         if self._is_never(owner, OBJECT):

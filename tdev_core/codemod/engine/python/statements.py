@@ -244,19 +244,6 @@ def asks_for_type(statement: ast.stmt, name: str) -> bool:
 _MAY_NOT_RUN = (ast.BoolOp, ast.IfExp, ast.Lambda, ast.comprehension)
 
 
-def one_of(several: ast.Tuple, target: ast.Tuple, name: str) -> ast.expr | None:
-    """Return what a target's name gets of several values, counted from the end: `b, *_, device = *x.shape, x.device`."""
-    names = [each.id if isinstance(each, ast.Name) else "" for each in target.elts]
-    if name not in names:
-        return None
-    back = len(names) - names.index(name)
-    after = several.elts[-back:] if back <= len(several.elts) else []
-    if not after or any(isinstance(each, ast.Starred) for each in (*after, *target.elts[-back:])):
-        return None
-    loose = any(isinstance(each, ast.Starred) for each in (*several.elts, *target.elts))
-    return after[0] if loose or len(several.elts) == len(names) else None
-
-
 def parts_of(
     target: ast.expr, steps: tuple[int, ...] = ()
 ) -> Iterator[tuple[ast.expr, tuple[int | str | None, ...]]]:
