@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import PurePath
-
 import pytest
 
-from tdev_core.codemod.engine import Names, Options, Result, Survey, rewrite
+from tests.codemod.small_trees import migrated
 
 KEPT = "import triton\nimport torch\n\n\n"
 STAYS = 'x.device.type == "cuda" and triton.jit'
-
-
-def done(files: dict[str, str], name: str = "made.py") -> Result:
-    """Migrate a file of a tree."""
-    seen = Survey(staying=False)
-    for path, text in files.items():
-        seen.see(PurePath("/src/pkg", path), text.encode(), "pkg")
-    options = Options(tree=seen.tree())
-    return rewrite(files[name], Names.load(), options, filename=f"/src/pkg/{name}")
 
 
 WRAPPED = {
@@ -81,7 +70,7 @@ WRAPPED = {
 @pytest.mark.parametrize("name", WRAPPED)
 def test_it_is_no_reason(name: str) -> None:
     text, wanted = WRAPPED[name]
-    assert wanted in done({"made.py": text}).code
+    assert wanted in migrated({"made.py": text}).code
 
 
 def test_a_question_and_its_word_stay_together() -> None:
@@ -89,7 +78,7 @@ def test_a_question_and_its_word_stay_together() -> None:
         'import torch\n\n\ndef f(args):\n    if torch.cuda.is_available():\n        device = "cuda"\n    elif args.no_mps:\n'
         '        device = "cpu"\n    else:\n        device = "cpu"\n    return torch.zeros(3, device=device)\n'
     )
-    made = done({"made.py": text})
+    made = migrated({"made.py": text})
     assert "tdev" not in made.code and any("backends" in each.message for each in made.findings)
 
 
@@ -103,7 +92,7 @@ def test_a_question_and_its_word_stay_together() -> None:
     ],
 )
 def test_a_device_that_may_have_an_index_is_not_asked_for_its_type(text: str) -> None:
-    assert "is_accelerator" not in done({"made.py": f"import torch\n\n{text}"}).code
+    assert "is_accelerator" not in migrated({"made.py": f"import torch\n\n{text}"}).code
 
 
 def test_words_that_an_heir_replaces() -> None:
@@ -112,7 +101,7 @@ def test_words_that_an_heir_replaces() -> None:
         '    def sync(self):\n        if self.device == "cuda":\n            torch.cuda.synchronize()\n\n\n'
         "class Heir(Base):\n    def __init__(self, x: torch.Tensor):\n        super().__init__(False)\n        self.device = x.device.type\n"
     )
-    assert "tdev.is_accelerator(self.device" in done({"made.py": text}).code
+    assert "tdev.is_accelerator(self.device" in migrated({"made.py": text}).code
 
 
 def test_torch_by_another_name_from_a_module_of_the_tree() -> None:
@@ -120,7 +109,7 @@ def test_torch_by_another_name_from_a_module_of_the_tree() -> None:
         "compat.py": "import torch\n",
         "made.py": "from .compat import torch as th\n\n\ndef f(device):\n    return th.zeros(3, device=device)\n",
     }
-    assert "tdev.zeros" in done(files).code
+    assert "tdev.zeros" in migrated(files).code
 
 
 def test_a_constant_of_another_package() -> None:
@@ -128,7 +117,7 @@ def test_a_constant_of_another_package() -> None:
         "own.py": 'import torch\n\nDEVICE = torch.device("cuda")\n',
         "made.py": "import torch\nimport elsewhere.settings as cfg\n\n\ndef f():\n    return torch.zeros(3, device=cfg.DEVICE)\n",
     }
-    assert "tdev.zeros" in done(files).code
+    assert "tdev.zeros" in migrated(files).code
 
 
 def test_what_another_file_may_give_to_torch() -> None:
@@ -136,7 +125,7 @@ def test_what_another_file_may_give_to_torch() -> None:
         "config.py": 'import torch\nimport foolib\n\nDEVICE = "cuda" if torch.cuda.is_available() else "cpu"\nM = foolib.Model(kind=DEVICE)\n',
         "made.py": "import torch\nfrom .config import DEVICE\n\n\ndef go(model):\n    return model.cuda()(torch.zeros(2, device=DEVICE))\n",
     }
-    assert "tdev.cuda.is_available()" in done(files, "config.py").code
+    assert "tdev.cuda.is_available()" in migrated(files, "config.py").code
 
 
 def test_a_word_that_comes_another_way_is_told() -> None:
@@ -145,7 +134,7 @@ def test_a_word_that_comes_another_way_is_told() -> None:
         '        device = "cuda"\n    elif torch.cuda.is_available():\n        device = "cuda"\n    else:\n        device = "cpu"\n'
         '    return Model("x", device=device)\n'
     )
-    assert any('may be "cuda"' in each.message for each in done({"made.py": text}).findings)
+    assert any('may be "cuda"' in each.message for each in migrated({"made.py": text}).findings)
 
 
 def test_script_of_what_calls_by_another_name() -> None:
@@ -154,7 +143,7 @@ def test_script_of_what_calls_by_another_name() -> None:
         "fns.py": "from pkg.dev import helper as h\n\n\ndef fun(x):\n    return h(x)\n",
         "made.py": 'import torch\nfrom pkg.fns import fun\n\ng = torch.jit.script(fun)\nx = torch.zeros(3, device="cuda")\n',
     }
-    assert "tdev.jit.script(fun)" in done(files).code
+    assert "tdev.jit.script(fun)" in migrated(files).code
 
 
 def test_odd_inputs_end_no_run() -> None:
@@ -163,16 +152,16 @@ def test_odd_inputs_end_no_run() -> None:
         "gpu(old.py": 'GPU_DEVICE = "cuda"\n',
         "made.py": "import torch\n\ntorch.cuda.synchronize()\n",
     }
-    assert "tdev.cuda" in done(files).code
+    assert "tdev.cuda" in migrated(files).code
     chain = "".join(f"    v{n} = v{n - 1} and v{n - 2}\n" for n in range(2, 40))
     text = f'{KEPT}def g(x):\n    return {STAYS}\n\n\ndef f(v0, v1):\n{chain}    if v39:\n        return torch.zeros(3, device="cuda")\n'
-    assert "tdev.zeros" in done({"made.py": text}).code
+    assert "tdev.zeros" in migrated({"made.py": text}).code
     for path in ('os.path.join(ROOT, "x.pt")', 'Path(__file__).with_name("data/x.pt")'):
         text = (
             "import os\nfrom pathlib import Path\nimport torch\nfrom paths import ROOT\n\nROOT = os.path.abspath(ROOT)\n\n\n"
             f"def load():\n    return torch.load({path})\n"
         )
-        assert "tdev.load" in done({"made.py": text}).code
+        assert "tdev.load" in migrated({"made.py": text}).code
 
 
 def test_an_import_below_a_try_is_as_far_in_by_tabs() -> None:
@@ -180,4 +169,4 @@ def test_an_import_below_a_try_is_as_far_in_by_tabs() -> None:
         "def f():\n\ttry:\n\t\timport torch\n\texcept ImportError:\n\t\traise ImportError('torch is missing')\n"
         "\treturn torch.cuda.device_count()\n"
     )
-    assert "\n\timport tdev\n" in done({"made.py": text}).code
+    assert "\n\timport tdev\n" in migrated({"made.py": text}).code

@@ -8,22 +8,14 @@ from pathlib import PurePath
 import pytest
 
 from tdev_core.codemod.engine import Names, Options, Survey, rewrite
+from tests.codemod.small_trees import migrated
 
 MAKES = "    return torch.zeros(3, device={})\n"
 
 
-def rewritten(files: dict[str, str], name: str) -> str:
-    """Return what a file of a tree becomes."""
-    seen = Survey(staying=False)
-    for path, text in files.items():
-        seen.see(PurePath("/src/pkg", path), text.encode(), "pkg")
-    options = Options(tree=seen.tree())
-    return rewrite(files[name], Names.load(), options, filename=f"/src/pkg/{name}").code
-
-
 def changed(files: dict[str, str], name: str) -> bool:
     """Tell whether a file of a tree gets tdev's functions."""
-    return "tdev." in rewritten(files, name)
+    return "tdev." in migrated(files, name).code
 
 
 def function(body: str, made_of: str = "device", parameters: str = "found, more") -> str:
@@ -355,7 +347,7 @@ def test_a_function_sees_what_others_set_of_its_module_beside_what_it_sets_itsel
 )
 def test_what_was_asked_whether_it_is_a_device(body: str, real: bool) -> None:
     made = function(body, parameters="found: torch.Tensor, more, device='cpu'")
-    assert ("tdev.zeros" not in rewritten({"made.py": made}, "made.py")) is real
+    assert ("tdev.zeros" not in migrated({"made.py": made}).code) is real
 
 
 AGENTS = """import torch
@@ -471,7 +463,7 @@ def test_a_word_that_is_chosen_beside_other_accelerators(
     }
     assert changed(files, "uses.py") is not real
     if real:
-        assert "tdev" not in rewritten(files, "choose.py")
+        assert "tdev" not in migrated(files, "choose.py").code
 
 
 BACKENDS = """import torch
@@ -537,9 +529,9 @@ def test_a_word_that_has_become_the_devices_name_is_no_word_any_more() -> None:
         'import torch\nfrom elsewhere import Model\n\ndevice = "cuda" if torch.cuda.is_available() else "cpu"\n'
         'model = Model({})\nif device == "cuda":\n    model.half()\n'
     )
-    handed = rewritten({"made.py": text.format("device=device")}, "made.py")
+    handed = migrated({"made.py": text.format("device=device")}).code
     assert 'device = str(tdev.device("cuda"))' in handed and "tdev.is_accelerator(device)" in handed
-    kept = rewritten({"made.py": text.format("")}, "made.py")
+    kept = migrated({"made.py": text.format("")}).code
     assert 'device = "cuda" if tdev' in kept and 'if device == "cuda":' in kept
 
 
@@ -639,3 +631,26 @@ def test_a_tensor_of_the_function_around() -> None:
         "        return torch.randn(n, config.shape[0], dtype=config.dtype, device=config.device) * std\n\n    return sample\n"
     )
     assert not changed({"made.py": text}, "made.py")
+
+
+@pytest.mark.parametrize(
+    "base",
+    [
+        "from torch import device as torch_device\n\n\nclass Base:\n    @property\n"
+        "    def device(self) -> torch_device:\n        return self.context.device\n\n"
+        '    def cuda(self):\n        return self.to(torch_device("cuda", 0))\n',
+        "import torch\n\n\nclass Base:\n    @property\n"
+        "    def device(self) -> torch.device:\n        return self.context.device\n\n"
+        '    def cuda(self):\n        return self.to(torch.device("cuda", 0))\n',
+        "import torch\n\n\nclass Base:\n    def __init__(self, device: torch.device):\n        self.device = device\n\n"
+        '    def cuda(self):\n        return self.to(torch.device("cuda", 0))\n',
+    ],
+)
+def test_a_device_that_another_file_tells_of_is_real_in_a_second_run_too(base: str) -> None:
+    tile = (
+        "from torch import ones\nfrom .base import Base\n\n\nclass Tile(Base):\n    def scales(self):\n"
+        "        return ones(3, device=self.device)\n\n    def load(self, x):\n        return x.cuda()\n"
+    )
+    files = {"base.py": base, "tile.py": tile}
+    assert "tdev" in migrated(files, "base.py").code
+    assert "from torch import ones" in migrated(files, "tile.py").code

@@ -87,7 +87,7 @@ _MOST = 300
 # At the margin of a file, and no part of the statement before it.
 # From the end of the line above, which `re` looks for many times faster than for a line's start.
 _STARTS = re.compile(rb"\n(?![ \t\r\n#)\]}]|(?:elif|else|except|finally)\b)")
-_IMPORTS = re.compile(rb"\n((?:import|from)[ \t]+torch\b[^\n(\\]*)(?=\n|\Z)")
+_IMPORTS = re.compile(rb"\n((?:import|from)[ \t]+(?:torch|tdev)\b[^\n(\\]*)(?=\n|\Z)")
 # What is called by everybody, by other names or by none.
 _NEVER = frozenset({b"forward", b"__call__", b"main", b"run", b"__new__", b"to", b"cuda"})
 _PRIVATE = re.compile(rb"_[^_]")
@@ -538,7 +538,7 @@ class _Text:
 
     @cached_property
     def _above(self) -> list[ast.stmt]:
-        """The imports from torch that stand on a line of their own."""
+        """The imports of torch and of tdev, as of a second run, that stand on a line of their own."""
         lines = (line.decode("utf-8", "replace") for line in _IMPORTS.findall(b"\n" + self.raw))
         try:
             return ast.parse("\n".join(lines)).body
