@@ -6,6 +6,7 @@ import sys
 import threading
 
 import libcst as cst
+import pytest
 from libcst._nodes.expression import _BaseParenthesizedNode
 
 from tdev_core.codemod.engine.analysis import parsing
@@ -46,3 +47,13 @@ def test_libcst_is_as_it_was_when_many_threads_have_parsed() -> None:
         sys.setswitchinterval(interval)
     assert len(found) == 120 and all(one == found[0] for one in found)
     assert [(where, name, where.__dict__.get(name)) for where, name, _ in PARTS] == PARTS
+
+
+@pytest.mark.parametrize("tail", ["\n\n \n", "\n \n\n  \n", "\n\t\n\t", "\n# the end\n\n  \n"])
+def test_blanks_at_the_end_of_a_file_are_no_syntax_error(tail: str) -> None:
+    """libcst loses some of them, and what is between the first token and the last is what counts."""
+    text = f"if x:\n    f(1)\nelse:\n    y = g(2){tail}"
+    module, offsets, spans = parsing.parse(text)
+    call = module.body[0].orelse.body.body[0].body[0].value
+    first, last = spans[call]
+    assert text[offsets[first] : offsets[last]] == "g(2)"

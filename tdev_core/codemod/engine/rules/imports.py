@@ -15,6 +15,7 @@ from tdev_core.codemod.engine.analysis.nodes import dotted, string_value
 from tdev_core.codemod.engine.analysis.resolve import SAME
 from tdev_core.codemod.engine.file import Change, File
 from tdev_core.codemod.engine.python.lines import Span
+from tdev_core.codemod.engine.rules.backend_questions import ASKED
 from tdev_core.codemod.engine.rules.import_inside import repoint, repoint_stars
 from tdev_core.codemod.engine.rules.import_order import STDLIB, planned, settle
 from tdev_core.codemod.engine.rules.import_places import (
@@ -30,7 +31,10 @@ from tdev_core.codemod.engine.rules.import_places import (
     tried_for_torch,
     unique,
 )
+from tdev_core.codemod.engine.rules.kept_questions import ANSWERED
 from tdev_core.codemod.engine.rules.moves import COMMENT, MOVES
+from tdev_core.codemod.engine.rules.reference_rules import REFERENCE
+from tdev_core.codemod.engine.rules.torch_names import every_reference
 
 _SCRIPT = re.compile(r"^if __name__ == ", re.MULTILINE)
 
@@ -66,6 +70,7 @@ def imports(file: File) -> None:
     if file.options.style == "accelerator":
         return
     _alias(file, file.wanted if file.options.style == "alias" else file.aliased)
+    _stay_with_their_questions(file)
     repoint(file)
     if file.options.style == "explicit":
         _explicit(file)
@@ -73,6 +78,28 @@ def imports(file: File) -> None:
     _shims(file)
     _predicates(file)
     settle(file)
+
+
+def _stay_with_their_questions(file: File) -> None:
+    """Leave ``from torch.cuda import is_available`` where a question by it stays CUDA's: it has one answer, by one name.
+
+    What else the file asks by it is written as ``tdev.cuda.is_available``.
+    """
+    asked = [b for b in unique(file.repointed) if b.kind == "from" and b.target in ASKED]
+    if not asked:
+        return
+    kept = {found.node for found, answered in file.asked.values() if answered == ANSWERED}
+    used = set(file.used)
+    for binding in asked:
+        mine = [each for each in every_reference(file) if binding in each.bindings]
+        goes = [each for each in mine if each.node in used]
+        if not mine or (goes and kept.isdisjoint(each.node for each in mine)):
+            continue
+        file.repointed = [each for each in file.repointed if each is not binding]
+        for each in goes:
+            spelled = f"{file.here(each.node)}.{each.name.partition('.')[2]}"
+            file.replace_node(REFERENCE, each.node, spelled)
+            file.predicates.append(each.node)
 
 
 # -- alias style ---------------------------------------------------------------------------

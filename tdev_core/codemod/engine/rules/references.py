@@ -223,6 +223,11 @@ MOCKED = (
 )
 
 
+def _can_stay(found: Reference) -> bool:
+    """Tell whether a question keeps its answer: its name comes of torch, not of a module that becomes tdev's with all it has."""
+    return found.package == "tdev" or found.target == "torch" or found.target in ASKED
+
+
 def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
     names = file.names
     name = found.name
@@ -429,12 +434,12 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
                 kept_question(file, found, DEMAND, why, "warning")
                 if demanded.skips:
                     leave_decorated(file, found.node)
-                elif found.target == "torch" or found.package == "tdev":
+                elif _can_stay(found):
                     leave_what_it_opens(file, found.node)
                 return
             if guarded is not None:
                 kept_question(file, found, KERNEL, f"{name} guards {guarded}; {LEFT}", "note")
-                if found.target == "torch" or found.package == "tdev":
+                if _can_stay(found):
                     leave_what_it_opens(file, found.node)
                 return
         elif not demanded.skips:
