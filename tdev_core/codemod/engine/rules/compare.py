@@ -187,10 +187,23 @@ def _comparison(file: File, node: cst.Comparison) -> None:
 
 
 def _is_asserted(file: File, node: cst.CSTNode) -> bool:
-    """Tell whether a comparison is all that an ``assert`` says, or one of several that have to hold."""
+    """Tell whether a comparison is all that an ``assert`` says, or one of several that have to hold: ``assert all(… for …)``."""
+    below = node
     for parent in file.tree.ancestors(node):
-        if not isinstance(parent, cst.BooleanOperation) or isinstance(parent.operator, cst.Or):
-            return isinstance(parent, cst.Assert)
+        match parent:
+            case cst.BooleanOperation(operator=cst.And()):
+                pass
+            case cst.GeneratorExp(elt=elt) | cst.ListComp(elt=elt) if elt is below:
+                pass
+            case cst.Arg(keyword=None, star=""):
+                pass
+            case cst.Call(func=cst.Name(value="all")):
+                pass
+            case cst.Call(func=cst.Attribute(attr=cst.Name(value="assertTrue"))):
+                return parent.args[0] is below
+            case _:
+                return isinstance(parent, cst.Assert)
+        below = parent
     return False
 
 
@@ -207,25 +220,30 @@ def _asserted_equal(file: File, node: cst.Call) -> None:
         for one, other in ((given[0], given[1]), (given[1], given[0])):
             if CUDA_STRING.match(string_value(other) or "") and _expects(file, one, other):
                 return
+            if _expects_a_parameter(file, one, other):
+                return
 
 
 def _expects_a_parameter(file: File, one: cst.BaseExpression, other: cst.BaseExpression) -> bool:
     """``assert x.device.type == device``, where a test is given the word; tell whether it is one."""
     if file.options.style == "accelerator" or not isinstance(other, cst.Name) or file.stays(other):
         return False
+    before, after = "", ")"
     match one:
-        case cst.Attribute(value=device, attr=cst.Name(value="type")) if is_own_device(
-            file, device
-        ):
-            pass
+        case cst.Attribute(value=device, attr=cst.Name(value="type")):
+            after = ").type"
+        case cst.Call(func=cst.Name(value="str"), args=[cst.Arg(value=device)]):
+            before, after = "str(", "))"
         case _:
             return False
     bindings = file.scopes.of(other).lookup(other.value)
     given = bool(bindings) and all(each.kind == "parameter" for each in bindings)
     if not given or DEVICE_NAME.search(other.value) is None or is_own_device(file, other):
         return False
+    if not is_own_device(file, device):
+        return False
     inner = file.tree.span(other)
-    file.wrap(COMPARISON, inner, f"{file.here(other)}.device(", inner, ").type")
+    file.wrap(COMPARISON, inner, f"{before}{file.here(other)}.device(", inner, after)
     return True
 
 
