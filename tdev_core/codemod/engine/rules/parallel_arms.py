@@ -99,6 +99,7 @@ def functions_of_others(file: File) -> None:
                 file.untouched.append((file.tree.span(first)[0], file.tree.span(home)[1]))
                 said = f"{name} tries on CUDA what {twin} tries on another; left as it is"
                 file.find(ARMS, home.name, said)
+                _leave_what_they_call(file, home, _text_beside(file, home, twin))
                 continue
         asked = {what for owner, what in _OF_TORCH.findall(text) if owner == "cuda"}
         if file.options.program:  # which asks for the device that it runs on, by whatever name
@@ -112,6 +113,24 @@ def functions_of_others(file: File) -> None:
                 said = f"{name} does for CUDA what {twin} does for {other}; left as it is"
                 file.find(ARMS, home.name, said)
                 break
+
+
+_CALLS_A_PRIVATE_ONE = re.compile(r"(?<![\w.])(?:self\.)?(_[a-zA-Z]\w*)\(")
+_NAMES_ANOTHER = re.compile(rf"[\"'](?:cpu|{NAMES})\b")
+
+
+def _leave_what_they_call(file: File, home: cst.FunctionDef, twin: str) -> None:
+    """Leave a private function that such tests call, each with its device, where all other calls name another than CUDA."""
+    low, high = file.tree.span(home)
+    called = _CALLS_A_PRIVATE_ONE.findall(file.code, low, high)
+    for name in set(called).intersection(_CALLS_A_PRIVATE_ONE.findall(twin)):
+        defined = [each for each in file.tree.of(cst.FunctionDef) if each.name.value == name]
+        uses = re.finditer(rf"(?<!def )\b{name}\b(?:\(((?:[^()]|\([^()]*\))*)\))?", file.code)
+        given = [use[1] or "" for use in uses if not low <= use.start() < high]
+        if len(defined) == 1 and all(
+            _NAMES_ANOTHER.search(text) is not None and "cuda" not in text for text in given
+        ):
+            file.untouched.append(file.tree.span(defined[0]))
 
 
 def _text_beside(file: File, home: cst.FunctionDef, name: str) -> str:
