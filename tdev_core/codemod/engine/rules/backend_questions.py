@@ -14,6 +14,7 @@ from tdev_core.codemod.engine.rules.arms import (
     decides_beside_other_arms,
     enclosing_function,
 )
+from tdev_core.codemod.engine.rules.cudas_tests import skips_a_test_of_no_device
 from tdev_core.codemod.engine.rules.device_arms import gives_devices
 from tdev_core.codemod.engine.rules.guards import KERNEL_NAME
 from tdev_core.codemod.engine.rules.kept_questions import LEFT
@@ -49,6 +50,10 @@ def chooses_between_backends(file: File, found: list[Reference]) -> dict[cst.CST
             stay.setdefault(f.node, why)
         elif is_of_saved_states(file, f):
             pass  # which are told of for themselves
+        elif skips_a_test_of_no_device(file, f.node):
+            stay[f.node] = (
+                f"{f.name} decides about tests that leave the device to code which knows MPS; {LEFT}"
+            )
         elif f.node not in stay and (answers := _is_the_question(file, f.node)) is not None:
             stay[f.node] = f"{answers}; {LEFT}"
     return stay

@@ -227,4 +227,12 @@ def knows_mps(file: File) -> bool:
     return says_mps(file.code)
 
 
+def tests_what_knows_mps(file: File) -> bool:
+    """Tell whether a file imports a package of the tree that knows MPS, or speaks of it: a test need not know what it tests."""
+    tree = file.options.tree
+    if tree is not None and not tree.know_mps.isdisjoint(_IMPORTED.findall(file.code)):
+        return True
+    return knows_mps(file)
+
+
 _IMPORTED = re.compile(r"^[ \t]*(?:from|import)[ \t]+(\w+)", re.MULTILINE)
