@@ -55,13 +55,14 @@ def asked_of_words(
     """Return the comparison, and what it asks, where that is made of plain words in this file: its type says the same.
 
     ``self.device = torch.device("cuda" if gpu else "cpu")`` has no index, so that ``self.device == torch.device("cuda")`` asks
-    whether it is an accelerator's.
+    whether it is an accelerator's. So does one with an index of a device that has no other.
     """
     if file.options.style == "accelerator" or not isinstance(made, cst.Call) or len(made.args) != 1:
         return None
     node = file.tree.parents[made]
     node = file.tree.parents[node] if isinstance(node, cst.ComparisonTarget) else node
-    if file.flow.word(made.args[0].value) != "cuda" or not isinstance(node, cst.Comparison):
+    word = file.flow.word(made.args[0].value) or ""
+    if CUDA_STRING.match(word) is None or not isinstance(node, cst.Comparison):
         return None
     if len(node.comparisons) != 1 or not isinstance(
         node.comparisons[0].operator, (cst.Equal, cst.NotEqual)
@@ -70,11 +71,12 @@ def asked_of_words(
     sides = (node.left, node.comparisons[0].comparator)
     operand = sides[1] if sides[0] is made else sides[0]
     values = file.flow.all_values(operand)
-    return (node, operand) if values and all(_is_of_a_word(file, v) for v in values) else None
+    of_words = bool(values) and all(_is_of_a_word(file, value, word) for value in values)
+    return (node, operand) if of_words else None
 
 
-def _is_of_a_word(file: File, value: cst.BaseExpression) -> bool:
-    """Tell whether a value is a device by a word without an index: ``torch.device("cuda" if gpu else "cpu")``."""
+def _is_of_a_word(file: File, value: cst.BaseExpression, word: str) -> bool:
+    """Tell whether a value is a device by one word for CUDA, or the CPU's: ``torch.device("cuda" if gpu else "cpu")``."""
     if not isinstance(value, cst.Call) or len(value.args) != 1:
         return False
     given = value.args[0].value
@@ -82,7 +84,7 @@ def _is_of_a_word(file: File, value: cst.BaseExpression) -> bool:
     return (
         words
         and file.resolver.torch_name(value.func) == "torch.device"
-        and all(string_value(each) in ("cuda", "cpu") for each in _ends(given))
+        and all(string_value(each) in (word, "cpu") for each in _ends(given))
     )
 
 

@@ -23,3 +23,15 @@ class Given:
 def numbered(index):
     device = torch.device(f"cuda:{index}")
     return device == torch.device("cuda")
+
+
+if torch.cuda.is_available():
+    FIRST = torch.device("cuda:0")
+else:
+    FIRST = torch.device("cpu")
+
+
+def first(group):
+    if FIRST != torch.device("cuda:0"):
+        return None
+    return group(nccl=FIRST == torch.device("cuda:0"), second=FIRST == torch.device("cuda:1"))

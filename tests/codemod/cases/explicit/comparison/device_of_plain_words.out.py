@@ -24,3 +24,15 @@ class Given:
 def numbered(index):
     device = tdev.device(f"cuda:{index}")
     return device == torch.device("cuda")
+
+
+if tdev.cuda.is_available():
+    FIRST = tdev.device("cuda:0")
+else:
+    FIRST = torch.device("cpu")
+
+
+def first(group):
+    if not tdev.is_accelerator(FIRST):
+        return None
+    return group(nccl=tdev.is_accelerator(FIRST), second=FIRST == torch.device("cuda:1"))
