@@ -33,6 +33,9 @@ _BINDERS = frozenset(
     {ast.Name, ast.Attribute, ast.arg, ast.alias, ast.ExceptHandler, *_DEFINITIONS, ast.ClassDef}
 )
 """What may bind a name, by the very type: most nodes of a file are none of these, and are asked for no more."""
+_TEST = re.compile(r"test(?=_|[A-Z])")
+_FOR_EACH = re.compile(r"parametri[sz]e|\bexpand\b|\bgiven\b|\bfixture\b")
+"""What gives a test its parameters."""
 _ALWAYS = (*_DEFINITIONS, ast.Module, ast.With, ast.Try)
 _CUDAS = re.compile(r"\bcuda\.\w+\Z|\A(?:int|float|str|len|max|min)\Z")
 _ANSWERS = ("property", "cached_property", "staticmethod", "classmethod", "lru_cache", "cache")
@@ -571,16 +574,27 @@ class Gates:
     def _given_to(
         self, function: ast.FunctionDef | ast.AsyncFunctionDef, name: str
     ) -> list[_Bound] | None:
-        """Return what a private function of the file is given as a parameter, if it is only called."""
-        if not function.name.startswith("_") or function.name.startswith("__"):
+        """Return what a private function of the file is given as a parameter, if it is only called.
+
+        A test is called by who runs it, too, without what has a default.
+        """
+        is_test = _TEST.match(function.name) is not None
+        if not is_test and (not function.name.startswith("_") or function.name.startswith("__")):
             return None
-        if len(self._functions[function.name]) > 1 or function.decorator_list:
+        if len(self._functions[function.name]) > 1:
+            return None
+        told = [ast.unparse(each) for each in function.decorator_list]
+        if told and not is_test or any(_FOR_EACH.search(each) for each in told):
             return None
         args = function.args
         names = [each.arg for each in (*args.posonlyargs, *args.args)]
         late = dict(zip((each.arg for each in args.kwonlyargs), args.kw_defaults, strict=True))
         defaults = {**dict(zip(reversed(names), reversed(args.defaults), strict=False)), **late}
         found: list[_Bound] = []
+        if is_test:
+            if (usual := defaults.get(name)) is None:
+                return None
+            found.append((usual, function))
         for use in self._uses.get(function.name, ()):
             call = next(self._tree.ancestors(use), None)
             if not isinstance(call, ast.Call) or call.func is not use:
@@ -593,6 +607,8 @@ class Gates:
                 return None
             if by_name:
                 value: ast.expr | None = by_name[0]
+            elif told and call.args:
+                return None  # a decorator may give some before them
             elif 0 <= at < len(call.args):
                 value = call.args[at]
             else:

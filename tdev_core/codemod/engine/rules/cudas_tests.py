@@ -1,6 +1,7 @@
 """Finds the tests that stay CUDA's with what skips them.
 
-They assert its name, or try its flash attention; or leave the device to the code that they test, which knows MPS.
+They assert its name, or try its flash attention; compute in double precision; or leave the device to the code that they
+test, which knows MPS.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import libcst as cst
 
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.python.tree import PythonTree
+from tdev_core.codemod.engine.rules.demands import counts
 from tdev_core.codemod.engine.rules.speaks_of_others import tests_what_knows_mps
 from tdev_core.codemod.engine.vocabulary import without_prose
 
@@ -50,52 +52,76 @@ def _is_of_cuda(file: File, node: cst.CSTNode) -> bool:
     return _OF_CUDA.search(without_prose(text)) is not None
 
 
-_Test = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-
-
 def skips_a_test_of_no_device(file: File, question: cst.CSTNode) -> bool:
     """Tell whether all that a question decides is whether tests are run that name no device, of code that knows MPS.
 
     That chooses a device for itself, and goes on choosing so; what is asked is whether it has come to CUDA.
     """
-    if "skip" not in file.tree.source or not tests_what_knows_mps(file):
+    if "test" not in file.tree.source or not tests_what_knows_mps(file):
         return False
-    python = file.python
-    asked = python.at(file.tree.span(question)) if python is not None else None
-    if python is None or asked is None:
-        return False
-    skipped = list(_skipped_by(python, asked))
-    return bool(skipped) and not any(
-        each is None or _names_a_device(file, python, each) for each in skipped
+    opened = _opened_by(file, question)
+    return any(isinstance(each, ast.stmt) for each in opened) and not any(
+        each is None or _has(file, _A_DEVICE, each, prepared=True) for each in opened
     )
 
 
-def _skipped_by(
-    python: PythonTree, asked: ast.AST, *, kept: bool = False
-) -> Iterator[_Test | None]:
-    """Yield the tests that an answer skips, by a variable of the module, too; None where it does anything else."""
-    below = asked
+def tries_in_double(file: File, question: cst.CSTNode) -> bool:
+    """Tell whether what a question opens of a test has numbers in double precision: on MPS it would fail, where the CPU's passes."""
+    if file.in_code(_DOUBLE, "double", "float64", "complex128") is None:
+        return False
+    return any(
+        each is not None and _has(file, _DOUBLE, each) for each in _opened_by(file, question)
+    )
+
+
+_A_DEVICE = re.compile(r"cuda|gpu|device", re.IGNORECASE)
+# But what has been fetched is the CPU's.
+_DOUBLE = re.compile(
+    r"\btorch\.(?:double|float64|complex128)\b|(?<!\.cpu\(\))(?<!\.detach\(\))\.double\(\)"
+)
+# What tells of tests which are run, and with what.
+_OF_TESTS = re.compile(
+    r"(?:\w+\.)*(?:skip(?:if|unless)|parametrize|fixture|param|expand|list|bool)\Z", re.IGNORECASE
+)
+_FIXTURE = re.compile(r"(?:\w+\.)*fixture\Z")
+_CALLED = re.compile(r"(?<![\w.])(?:self\.|cls\.)?(\w+)\(")
+_PREPARES = re.compile(r"set_?up", re.IGNORECASE)
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def _opened_by(file: File, question: cst.CSTNode) -> list[ast.AST | None]:
+    """Return what an answer chooses, and the tests, or arms of tests, that it lets run; None where it does anything else."""
+    python = file.python
+    asked = python.at(file.tree.span(question)) if python is not None else None
+    return list(_opened(python, asked, set())) if python is not None and asked is not None else []
+
+
+def _opened(python: PythonTree, asked: ast.AST, seen: set[str]) -> Iterator[ast.AST | None]:
+    below, no = asked, False
     for parent in python.ancestors(asked):
         match parent:
-            case ast.Call(func=func) if func is below:
+            case ast.Call(func=func) if func is below or _OF_TESTS.match(ast.unparse(func)):
                 pass
-            case ast.UnaryOp() | ast.BoolOp() | ast.keyword():
+            case ast.UnaryOp(op=ast.Not()):
+                no = not no
+            case ast.Compare(left=left) if left is below:
+                no = no is not (counts(parent) is False)
+            case ast.IfExp(test=test, body=body, orelse=rest):
+                if below is test:
+                    yield from (body, rest)
+            case ast.BoolOp() | ast.BinOp() | ast.List() | ast.Tuple() | ast.Starred():
                 pass
-            case ast.Call(func=func) if _SKIPS.match(ast.unparse(func) + "("):
+            case ast.keyword():
                 pass
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-                yield parent if below in parent.decorator_list else None
+                inside = below in parent.decorator_list
+                yield from _run_by(python, parent, below) if inside else (None,)
                 return
-            case ast.Assign(targets=[ast.Name(id=name)]) if not kept:
-                if next(python.ancestors(parent), None) is not python.module:
-                    break
-                for node in python.everything:
-                    if (
-                        isinstance(node, ast.Name)
-                        and node.id == name
-                        and node not in parent.targets
-                    ):
-                        yield from _skipped_by(python, node, kept=True)
+            case ast.Assign(targets=[ast.Name(id=name)]):
+                yield from _by_name(python, parent, name, seen)
+                return
+            case ast.If(test=test) if test is below:
+                yield from _by_arm(python, parent, no, seen)
                 return
             case _:
                 break
@@ -103,30 +129,75 @@ def _skipped_by(
     yield None
 
 
-_A_DEVICE = re.compile(r"cuda|gpu|device", re.IGNORECASE)
-_PREPARES = re.compile(r"set_?up", re.IGNORECASE)
+def _run_by(python: PythonTree, decorated: ast.stmt, decorator: ast.AST) -> Iterator[ast.AST]:
+    """Yield the test that a decorator stands above, or those that are given what a fixture gives."""
+    func = decorator.func if isinstance(decorator, ast.Call) else decorator
+    if not isinstance(decorated, _FUNCTIONS) or not _FIXTURE.match(ast.unparse(func)):
+        yield decorated
+        return
+    for each in python.statements:
+        if isinstance(each, _FUNCTIONS):
+            if any(given.arg == decorated.name for given in each.args.args):
+                yield each
 
 
-def _names_a_device(file: File, python: PythonTree, test: _Test) -> bool:
-    """Tell whether a test names a device, or what it calls of its file does, or what prepares it."""
-    todo: list[ast.stmt] = [test]
-    around = next(python.ancestors(test), None)
-    if isinstance(around, ast.ClassDef):
-        todo += [m for m in around.body if _PREPARES.match(getattr(m, "name", ""))]
-    calls = (ast.unparse(d) for d in test.decorator_list if isinstance(d, ast.Call))
-    if any(_A_DEVICE.search(each) and not _SKIPS.match(each) for each in calls):
-        return True
-    seen: set[ast.stmt] = set()
+def _by_name(
+    python: PythonTree, part: ast.stmt, name: str, seen: set[str]
+) -> Iterator[ast.AST | None]:
+    """Follow a variable that keeps an answer, or what it chooses."""
+    if name in seen:
+        return
+    seen.add(name)
+    homes = (p for p in python.ancestors(part) if isinstance(p, _FUNCTIONS))
+    _ = python.everything  # all have ancestors from then on
+    for each in ast.walk(next(homes, python.module)):
+        if isinstance(each, ast.Name) and each.id == name and isinstance(each.ctx, ast.Load):
+            yield from _opened(python, each, seen)
+
+
+def _by_arm(
+    python: PythonTree, choice: ast.If, no: bool, seen: set[str]
+) -> Iterator[ast.AST | None]:
+    """Yield the arm that is run on an accelerator, where it is of a test; or follow what it sets of a module."""
+    arm = choice.orelse if no else choice.body
+    if no and not arm:
+        block = python.block(choice)
+        arm = block[block.index(choice) + 1 :] if choice in block else []
+    home = next((p for p in python.ancestors(choice) if isinstance(p, _FUNCTIONS)), None)
+    if home is not None:
+        yield from arm if home.name.startswith("test") else (None,)
+        return
+    for each in arm:
+        match each:
+            case ast.Assign(targets=[ast.Name(id=name)]):
+                yield from _by_name(python, each, name, seen)
+            case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name)))):
+                yield from _by_name(python, each, name, seen)  # `devices.append("cuda")`
+            case _:
+                yield None
+
+
+def _has(file: File, pattern: re.Pattern[str], opened: ast.AST, *, prepared: bool = False) -> bool:
+    """Tell whether a pattern is in the code of what is opened, or in what that calls of its file, or is prepared by."""
+    python = file.python
+    if python is None or not isinstance(opened, (ast.stmt, ast.expr)):
+        return False
     functions = {n.name: n for n in python.statements if isinstance(n, ast.FunctionDef)}
+    todo: list[ast.stmt | ast.expr] = [opened]
+    for each in getattr(opened, "decorator_list", ()):
+        # Of the skip itself the rest has been told.
+        if isinstance(each, ast.Call) and not _SKIPS.match(ast.unparse(each)):
+            todo.append(each)
+    around = next(python.ancestors(opened), None)
+    if prepared and isinstance(around, ast.ClassDef):
+        todo += [each for each in around.body if _PREPARES.match(getattr(each, "name", ""))]
+    seen: set[ast.AST] = set()
     while todo:
         each = todo.pop()
         seen.add(each)
         code = file.code[slice(*python.span(each))]
-        if _A_DEVICE.search(code) is not None:
+        if pattern.search(code) is not None:
             return True
         called = {functions[name] for name in _CALLED.findall(code) if name in functions}
         todo += called - seen
     return False
-
-
-_CALLED = re.compile(r"(?<![\w.])(?:self\.|cls\.)?(\w+)\(")

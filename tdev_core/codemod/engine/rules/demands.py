@@ -56,7 +56,8 @@ DEMAND = rule(
     `if args.device == "cuda": assert torch.cuda.is_available()`): without the
     flag the program runs on the CPU, and the error says so. A demand for a number of CUDA's devices
     (`if torch.cuda.device_count() < n: raise`) stays. A test that hands CUDA's name to an assertion
-    (`assertEqual(x.device.type, "cuda")`), or tries flash attention, stays as it is with its skip.
+    (`assertEqual(x.device.type, "cuda")`), or tries flash attention, stays as it is with its skip. So does one that computes in
+    double precision, which MPS has not, and one that names no device where what it tries knows MPS: that chooses for itself.
 
     A count that something is divided by, or that says how many processes are started
     (`rank % torch.cuda.device_count()`, `mp.spawn(main, nprocs=torch.cuda.device_count())`), takes

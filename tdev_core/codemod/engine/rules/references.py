@@ -20,7 +20,7 @@ from tdev_core.codemod.engine.rules.backend_questions import ASKED, chooses_betw
 from tdev_core.codemod.engine.rules.build_version import NAME as VERSION_NAME
 from tdev_core.codemod.engine.rules.build_version import build_version
 from tdev_core.codemod.engine.rules.counts import at_least_one
-from tdev_core.codemod.engine.rules.cudas_tests import skips_a_test_of_cudas
+from tdev_core.codemod.engine.rules.cudas_tests import skips_a_test_of_cudas, tries_in_double
 from tdev_core.codemod.engine.rules.demands import DEMAND, answer, demand, has_kernels
 from tdev_core.codemod.engine.rules.device_calls import device_call
 from tdev_core.codemod.engine.rules.groups import is_made_alike
@@ -405,6 +405,12 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
             return
         if not file.options.program and skips_a_test_of_cudas(file, found.node):
             said = f"{name} decides about a test that holds on CUDA alone; {LEFT}"
+            kept_question(file, found, DEMAND, said, "note")
+            leave_what_it_opens(file, found.node)
+            leave_decorated(file, found.node)
+            return
+        if not file.options.program and tries_in_double(file, found.node):
+            said = f"{name} decides about a test in double precision, which MPS has not; {LEFT}"
             kept_question(file, found, DEMAND, said, "note")
             leave_what_it_opens(file, found.node)
             leave_decorated(file, found.node)
