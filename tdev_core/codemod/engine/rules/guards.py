@@ -361,7 +361,8 @@ def _is_given_with_double(file: File, node: cst.CSTNode) -> bool:
     span = file.tree.span(home) if home is not None else (0, len(file.tree.source))
     used = re.compile(rf"(?<![\w.]){name}\b(?![ \t]*=(?!=))")
     lines = file.tree.source[slice(*span)].splitlines()
-    if any(used.search(line) and DOUBLE.search(line.partition("#")[0]) for line in lines):
+    said = (line.partition("#")[0] for line in lines if used.search(line))
+    if any(DOUBLE.search(line) or _DOUBLE_BY_NAME.search(line) for line in said):
         return True
     text = file.tree.source[slice(*span)]
     return _NUMPYS_DOUBLE.search(text) is not None and _is_made_of_doubles(file, node, name)
@@ -378,6 +379,8 @@ def _chosen_name(file: File, node: cst.CSTNode) -> str | None:
     return target.value if isinstance(target, cst.Name) else None
 
 
+# `Calculator(path, device=device, default_dtype="float64")`
+_DOUBLE_BY_NAME = re.compile(r"dtype\s*=\s*[\"'](?:float64|double)[\"']")
 _SETS_A_NAME = re.compile(r"\s*(\w+)[ \t]*=(?!=)")
 _NUMPYS_DOUBLE = re.compile(
     r"[\"'](?:float64|double|f8)[\"']|\b(?:np|numpy)\.(?:float64|double)\b|dtype=float\b"

@@ -17,3 +17,8 @@ def plain(count):
     values = [count]
 
     return torch.tensor(values, device=device)
+
+
+def calculated(path, calculator):
+    where = "cuda" if torch.cuda.is_available() else "cpu"
+    return calculator(path, device=where, default_dtype="float64")
