@@ -161,7 +161,7 @@ def _comparison(file: File, node: cst.Comparison) -> None:
     target = node.comparisons[0]
     operator, right = target.operator, target.comparator
     left = node.left
-    if isinstance(operator, cst.Equal) and _is_asserted(file, node):
+    if isinstance(operator, cst.Equal) and is_asserted(file, node):
         for one, other in ((left, right), (right, left)):
             if _expects_a_parameter(file, one, other):
                 return
@@ -169,7 +169,7 @@ def _comparison(file: File, node: cst.Comparison) -> None:
         for one, other in ((left, right), (right, left)):
             if not is_cudas_name(file, other):
                 continue
-            if _is_asserted(file, node) and _expects(file, one, other):
+            if is_asserted(file, node) and _expects(file, one, other):
                 return
             if asks_for_device(file, one):
                 file.find(COMPARISON, node, f"compares a device with {file.flow.word(other)!r}")
@@ -186,7 +186,7 @@ def _comparison(file: File, node: cst.Comparison) -> None:
             _among(file, node, left, right, isinstance(operator, cst.NotIn))
 
 
-def _is_asserted(file: File, node: cst.CSTNode) -> bool:
+def is_asserted(file: File, node: cst.CSTNode) -> bool:
     """Tell whether a comparison is all that an ``assert`` says, or one of several that have to hold: ``assert all(… for …)``."""
     below = node
     for parent in file.tree.ancestors(node):

@@ -14,8 +14,10 @@ import libcst as cst
 
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.python.tree import PythonTree
+from tdev_core.codemod.engine.rules.compare import is_asserted
 from tdev_core.codemod.engine.rules.demands import counts
-from tdev_core.codemod.engine.rules.speaks_of_others import tests_what_knows_mps
+from tdev_core.codemod.engine.rules.speaks_of_others import knows_mps, tests_what_knows_mps
+from tdev_core.codemod.engine.rules.type_questions import asked_by, judge
 from tdev_core.codemod.engine.vocabulary import without_prose
 
 # `self.assertEqual(p.device.type, "cuda")`, which no rule has a spelling for.
@@ -74,6 +76,33 @@ def tries_in_double(file: File, question: cst.CSTNode) -> bool:
     )
 
 
+def asserts_what_stays(file: File, question: cst.CSTNode) -> bool:
+    """Tell whether a test that a question lets run asserts CUDA's name of a device, and that stays: the code there knows MPS."""
+    asserted = list(_asserted(file))
+    python = file.python if asserted else None
+    if python is None:
+        return False
+    tests = [each for each in _opened_by(file, question) if isinstance(each, ast.stmt)]
+    spans = [python.span(each) for each in tests]
+    return any(low <= at < high for low, high in spans for at in asserted)
+
+
+def file_asserts_what_stays(file: File) -> bool:
+    """Tell whether any test of the file does."""
+    return any(True for _ in _asserted(file))
+
+
+def _asserted(file: File) -> Iterator[int]:
+    """Yield where CUDA's name is asserted of a device's type, and stays."""
+    if file.in_code(_ASSERTS_CUDA, "assert") is None or not knows_mps(file):
+        return
+    for node in file.tree.of(cst.Comparison):
+        asked = asked_by(file, node) if is_asserted(file, node) else None
+        if asked is not None and not asked.denies and judge(file, asked).stays is not None:
+            yield file.tree.span(node)[0]
+
+
+_ASSERTS_CUDA = re.compile(r"\bassert[^\n]*[\"']cuda\b")
 _A_DEVICE = re.compile(r"cuda|gpu|device", re.IGNORECASE)
 # But what has been fetched is the CPU's.
 _DOUBLE = re.compile(
@@ -109,7 +138,9 @@ def _opened(python: PythonTree, asked: ast.AST, seen: set[str]) -> Iterator[ast.
             case ast.IfExp(test=test, body=body, orelse=rest):
                 if below is test:
                     yield from (body, rest)
-            case ast.BoolOp() | ast.BinOp() | ast.List() | ast.Tuple() | ast.Starred():
+            case ast.BoolOp(values=values):
+                yield from (each for each in values if each is not below)
+            case ast.BinOp() | ast.List() | ast.Tuple() | ast.Starred():
                 pass
             case ast.keyword():
                 pass

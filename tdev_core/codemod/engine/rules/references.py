@@ -20,7 +20,11 @@ from tdev_core.codemod.engine.rules.backend_questions import ASKED, chooses_betw
 from tdev_core.codemod.engine.rules.build_version import NAME as VERSION_NAME
 from tdev_core.codemod.engine.rules.build_version import build_version
 from tdev_core.codemod.engine.rules.counts import at_least_one
-from tdev_core.codemod.engine.rules.cudas_tests import skips_a_test_of_cudas, tries_in_double
+from tdev_core.codemod.engine.rules.cudas_tests import (
+    asserts_what_stays,
+    skips_a_test_of_cudas,
+    tries_in_double,
+)
 from tdev_core.codemod.engine.rules.demands import DEMAND, answer, demand, has_kernels
 from tdev_core.codemod.engine.rules.device_calls import device_call
 from tdev_core.codemod.engine.rules.groups import is_made_alike
@@ -403,7 +407,9 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
             said = f"{name} decides about a device that was asked for by its name; {LEFT}"
             kept_question(file, found, ARMS, said, "note")
             return
-        if not file.options.program and skips_a_test_of_cudas(file, found.node):
+        if not file.options.program and (
+            skips_a_test_of_cudas(file, found.node) or asserts_what_stays(file, found.node)
+        ):
             said = f"{name} decides about a test that holds on CUDA alone; {LEFT}"
             kept_question(file, found, DEMAND, said, "note")
             leave_what_it_opens(file, found.node)
