@@ -115,7 +115,7 @@ def _held(file: File, call: cst.Call, node: cst.Arg) -> None:
     value = node.value
     if file.options.style == "accelerator" or file.options.program:
         return
-    if node.keyword is None or not _DEVICE_KEYWORD.search(node.keyword.value):
+    if node.keyword is None or not _DEVICE_KEYWORD.search(node.keyword.value) or _moves(call):
         return
     if not isinstance(value, (cst.Name, cst.Attribute)) or not _is_foreign(file, call.func):
         return
@@ -135,14 +135,15 @@ def _chosen(file: File, call: cst.Call, node: cst.Arg) -> bool:
         if not foreign or _DEVICE_KEYWORD.search(_called(node)) is None or _moves(call):
             return False
         return _give_the_device(file, value)
-    if not is_device_word(value):
+    # What moves is answered by tdev, as where it is given the word itself.
+    if not is_device_word(value) or _moves(call):
         return False
     if node.keyword is not None and not _DEVICE_KEYWORD.search(node.keyword.value):
         return False
     # A map of devices is read by accelerate, whoever hands it on to there.
     mapped = node.keyword is not None and node.keyword.value == "device_map"
     # And where MPS is known, its name is as good a word as CUDA's.
-    own = not _moves(call) and knows_mps(file) and file.resolver.torch_name(call.func) is None
+    own = knows_mps(file) and file.resolver.torch_name(call.func) is None
     foreign = mapped or _is_foreign(file, call.func)
     if not (foreign or own):
         return False
