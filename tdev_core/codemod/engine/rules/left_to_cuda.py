@@ -111,10 +111,16 @@ def leave_what_it_lets_through(file: File, question: cst.CSTNode) -> None:
 
 
 def leave_decorated(file: File, question: cst.CSTNode) -> None:
-    """Leave the test whose decorator skips it where there is no CUDA: it stays CUDA's with that."""
+    """Leave the test whose decorator skips it where there is no CUDA: it stays CUDA's with that. So do all, by a name for one."""
     for parent in file.tree.ancestors(question):
         if isinstance(parent, cst.Decorator):
             file.untouched.append(file.tree.span(file.tree.parents[parent]))
+            return
+        if isinstance(parent, cst.Assign) and isinstance(parent.value, cst.Call):
+            name = file.tree.text(parent.targets[0].target)
+            for test in file.tree.of(cst.FunctionDef, cst.ClassDef):
+                if any(file.tree.text(each.decorator) == name for each in test.decorators):
+                    file.untouched.append(file.tree.span(test))
             return
         if isinstance(parent, (cst.BaseSmallStatement, cst.BaseSuite)):
             return

@@ -445,6 +445,7 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
                 why = f"{name} {demanded.why}; {LEFT}"
                 kept_question(file, found, DEMAND, why, "warning")
                 if demanded.skips:
+                    leave_what_it_opens(file, found.node, arms=False)
                     leave_decorated(file, found.node)
                 elif _can_stay(found):
                     leave_what_it_opens(file, found.node)
