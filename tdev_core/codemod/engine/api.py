@@ -119,6 +119,8 @@ class ProgramTree:
     """Functions that a file takes from another one and calls, in which a decorator compiles something by TorchScript."""
     know_mps: frozenset[str] = frozenset()
     """Packages of the tree with a module, and not only a test, that asks for MPS or makes a device of it."""
+    names_cuda: frozenset[str] = frozenset()
+    """Packages of the tree with a module, and not only a test, that names CUDA."""
     cuda_alone: frozenset[str] = frozenset()
     """Functions that say CUDA in their name, and that one file of the tree names alone."""
     cudas_classes: frozenset[str] = frozenset()

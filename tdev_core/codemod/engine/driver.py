@@ -12,7 +12,9 @@ from tdev_core.codemod.engine.api import Names, Options, Result, SyntaxError_, W
 from tdev_core.codemod.engine.python.collector import without_collector
 from tdev_core.codemod.engine.python.known import Known
 from tdev_core.codemod.engine.python.tree import tree_kept
+from tdev_core.codemod.engine.survey import is_of_cuda
 from tdev_core.codemod.engine.triage.concern import concern
+from tdev_core.codemod.engine.vocabulary import DOUBLES
 
 
 def rewrite(source: str, names: Names, options: Options, *, filename: str = "<string>") -> Result:
@@ -23,7 +25,9 @@ def rewrite(source: str, names: Names, options: Options, *, filename: str = "<st
     """
     with without_collector(), tree_kept():
         known = Known.of(options.tree) if options.tree is not None else None
-        if concern(source, options.style, known) == "no" and not _inherits_a_word(source, options):
+        if concern(source, options.style, known) == "no" and not (
+            _inherits_a_word(source, options) or _may_be_in_double(source, options, filename)
+        ):
             return Result(source)
         try:
             return apply_rules(source, names, options, filename, whole=False)
@@ -31,6 +35,13 @@ def rewrite(source: str, names: Names, options: Options, *, filename: str = "<st
             pass
         gc.collect()  # one tree at a time: they are large
         return apply_rules(source, names, options, filename, whole=True)
+
+
+def _may_be_in_double(source: str, options: Options, filename: str) -> bool:
+    """Tell whether a file that names no device may compute in double precision on that of a package which names CUDA."""
+    if options.style == "accelerator" or not any(word in source for word in DOUBLES):
+        return False
+    return is_of_cuda(options.tree, filename)
 
 
 _CLASS = re.compile(r"\nclass[ \t]+(\w+)")

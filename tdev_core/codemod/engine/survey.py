@@ -237,6 +237,7 @@ class Survey:
         self._runtimes: set[str] = set()
         self._of_torch_cuda: set[str] = set()
         self._know_mps: set[str] = set()
+        self._of_cuda: set[str] = set()
         self._ask_backends = False
         self._uses_ray = False
         self._device_choosers: set[str] = set()
@@ -336,6 +337,8 @@ class Survey:
                     self._of_package.setdefault(top, []).append(compiled)
             if _brings_tdev(raw) and not is_script(path, raw):
                 self._of_torch_cuda.add(top)
+            if b"cuda" in raw:
+                self._of_cuda.add(top)
             if top not in self._know_mps and (b"mps" in raw or b"torch.accelerator" in raw):
                 if says_mps(without_prose(raw.decode("latin-1"))):
                     self._know_mps.add(top)
@@ -585,6 +588,7 @@ class Survey:
             runtimes=frozenset(self._runtimes),
             of_torch_cuda=frozenset(self._of_torch_cuda),
             know_mps=frozenset(self._know_mps),
+            names_cuda=frozenset(self._of_cuda),
             ask_backends=self._ask_backends,
             uses_ray=self._uses_ray,
             device_choosers=frozenset(self._device_choosers),
@@ -800,6 +804,14 @@ def is_for_tests(path: PurePath) -> bool:
     if _TEST_NAME.match(path.name) is not None:
         return True
     return any(_TEST_FOLDER.match(part) for part in path.parts[-4:-1])
+
+
+def is_of_cuda(tree: ProgramTree | None, filename: str) -> bool:
+    """Tell whether a file is a module, and no test, of a package that names CUDA: its tensors may lie there."""
+    path = PurePath(filename)
+    if tree is None or is_for_tests(path):
+        return False
+    return not tree.names_cuda.isdisjoint(path.parts[:-1])
 
 
 _IMPORTS_TDEV = re.compile(rb"^(?:import|from)[ \t]+tdev\b", re.MULTILINE)

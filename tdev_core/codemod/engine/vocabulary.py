@@ -358,7 +358,9 @@ PATCHED = re.compile(_PATCHES)
 _PATCHED_BYTES = re.compile(_PATCHES.encode())
 _IMPORT_BYTES, _FROM_BYTES = (re.compile(pattern.encode()) for pattern in _IMPORTS)
 _ORDINAL_MOVES_BYTES = re.compile(_ORDINAL_MOVES.encode())
-_MAY_MATTER = (b"device", b"load", b"pin_memory", b"jit")
+DOUBLES = (".double()", "torch.float64", "torch.double")
+"""What makes a tensor one of double precision, which MPS has not."""
+_MAY_MATTER = (b"device", b"load", b"pin_memory", b"jit", *(word.encode() for word in DOUBLES))
 _WORDS_BYTES = [word.encode() for word in WORDS]
 
 

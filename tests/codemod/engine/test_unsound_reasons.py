@@ -170,3 +170,46 @@ def test_an_import_below_a_try_is_as_far_in_by_tabs() -> None:
         "\treturn torch.cuda.device_count()\n"
     )
     assert "\n\timport tdev\n" in migrated({"made.py": text}).code
+
+
+IN_DOUBLE = {
+    "what torch makes of an attribute": (
+        "class Tree:\n    def forward(self, semiring):\n        scores = semiring.mask(self.scores)\n"
+        "        return torch.exp(scores).double().sum()\n",
+        True,
+    ),
+    "an answer about a parameter": (
+        "def accuracy(output, labels):\n    preds = output.max(1)[1]\n    correct = preds.eq(labels).to(torch.float64)\n"
+        "    return correct.sum()\n",
+        True,
+    ),
+    "a tensor by its annotation": (
+        "def rows(n: int, index: torch.Tensor):\n    return (-8 * index.double() + n).sqrt()\n",
+        True,
+    ),
+    "a module": ("def widen(model):\n    model.double()\n    return model.double()\n", False),
+    "a number": ("def scale(n: int, f):\n    f.double()\n    return n.double()\n", False),
+    "what is fetched": ("def told(x):\n    y = x.cpu()\n    return y.double()\n", False),
+    "what is made on the CPU": (
+        "def made(n):\n    x = torch.tensor(n)\n    return x.double() + torch.from_numpy(n).double()\n",
+        False,
+    ),
+    "data that is made ready": ("def collate(batch):\n    return batch.double()\n", False),
+}
+
+
+@pytest.mark.parametrize("what", IN_DOUBLE)
+@pytest.mark.parametrize("moves", ["beside", "elsewhere", "nowhere"])
+def test_doubles_of_what_may_lie_on_a_device(what: str, moves: str) -> None:
+    text, told = IN_DOUBLE[what]
+    files = {
+        "made.py": "import torch\n\n\n" + text,
+        "run.py": "import torch\n\nnet = torch.nn.Linear(2, 2).cuda()\n",
+        "tests/test_run.py": "import torch\n\nx = torch.zeros(2).cuda()\n",
+    }
+    if moves != "elsewhere":
+        del files["run.py"]
+    if moves == "beside":
+        files["made.py"] += "\n\ndef place(net):\n    return net.cuda()\n"
+    found = [each.message for each in migrated(files).findings]
+    assert any("no double precision" in each for each in found) is (told and moves != "nowhere")

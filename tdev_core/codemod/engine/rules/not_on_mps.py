@@ -10,6 +10,7 @@ from tdev_core.codemod.engine.python.tree import PythonTree
 from tdev_core.codemod.engine.rules.kernels import KERNEL
 from tdev_core.codemod.engine.rules.speaks_of_others import knows_mps
 from tdev_core.codemod.engine.rules.strings import STRINGS
+from tdev_core.codemod.engine.survey import is_of_cuda
 
 _OUT_OF_MEMORY = re.compile(r"cuda (?:error: )?out of memory", re.IGNORECASE)
 _ON_MPS = "mps backend out of memory"
@@ -69,27 +70,107 @@ def _is_looked_for(tree: PythonTree, node: ast.AST | None) -> bool:
 
 
 def _doubles(file: File) -> None:
-    """Report the first of each function that is made of what the function has placed on a device, unless that is chosen for it and stays."""
+    """Report the first of each function that is made of what the function has placed on a device, unless that is chosen for it and stays.
+
+    In a package that names CUDA also of what may lie there: what a function is given, and what torch makes of it.
+    """
     tree = file.python
     if tree is None or any("double precision" in f.message for f in file.findings.values()):
         return
     unable = file.options.tree.unable if file.options.tree is not None else frozenset()
     if knows_mps(file):
         return
+    given = is_of_cuda(file.options.tree, file.filename)
     for function in tree.statements:
         if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
             continue
         text = file.tree.source[slice(*tree.span(function))]
-        if function.name in unable or not (_DOUBLE.search(text) and _PLACES.search(text)):
+        if function.name in unable or not _DOUBLE.search(text):
             continue
-        placed = _placed_in(function)
+        places = _PLACES.search(text) is not None
+        if not (places or given and _OF_DATA.match(function.name) is None):
+            continue
+        placed = _placed_in(function) if places else set()
+        origins = _Origins(tree, function)
         for call in ast.walk(function):
             if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
                 if _DOUBLE.fullmatch(ast.unparse(call)[len(ast.unparse(call.func.value)) :]):
-                    at = tree.span(call.func.value)[1]
-                    if _is_placed(call.func.value, placed) and not _stays(file, at):
+                    value = call.func.value
+                    at = tree.span(value)[1]
+                    found = _is_placed(value, placed) or given and origins.may_lie_there(call)
+                    if found and not _stays(file, at):
                         file.find_at(KERNEL, at + 1, NO_DOUBLES, "note")
                         break
+
+
+# Who makes data ready does so on the CPU.
+_OF_DATA = re.compile(r"__getitem__\Z|_*(?:collate|load|read|save|write|parse|preprocess)")
+_MODULE = re.compile(
+    r"(?:\A|_)(?:self|cls|net|network|model|module|layer|\w*coder|policy|actor|critic|m)\d*\Z",
+    re.IGNORECASE,
+)
+_ON_THE_CPU = re.compile(r"\.cpu\(|\.numpy\(|\bnp\.|\bnumpy\b|from_numpy|[\"']cpu[\"']")
+_MAKES = frozenset(
+    "tensor as_tensor from_numpy zeros ones empty full eye arange linspace rand randn randint load".split()
+)
+
+
+class _Origins:
+    """Tells of the values of a function what they are made of, by what the function says."""
+
+    def __init__(self, tree: PythonTree, function: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        self._tree = tree
+        arguments = function.args
+        every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+        self._given = {each.arg: each.annotation for each in every}
+        self._made: dict[str, list[ast.expr]] = {}
+        parts = list(ast.walk(function))
+        targets = set()
+        for part in parts:
+            if isinstance(part, ast.Assign) and len(part.targets) == 1:
+                if isinstance(target := part.targets[0], ast.Name):
+                    self._made.setdefault(target.id, []).append(part.value)
+                    targets.add(target)
+        names = (part for part in parts if isinstance(part, ast.Name) and part not in targets)
+        self._bound = {name.id for name in names if isinstance(name.ctx, ast.Store)}
+
+    def may_lie_there(self, call: ast.Call) -> bool:
+        """Tell whether what is made double is a tensor of whoever calls the function, or torch makes it of one."""
+        if not isinstance(call.func, ast.Attribute):
+            return False
+        # A module's own method changes it where it is.
+        if isinstance(next(self._tree.ancestors(call), None), ast.Expr):
+            return False
+        return self._is_there(call.func.value, set())
+
+    def _is_there(self, node: ast.expr, seen: set[str]) -> bool:
+        if _ON_THE_CPU.search(ast.unparse(node)) is not None:
+            return False
+        match node:
+            case ast.Name(id=name):
+                return self._is_named_there(name, seen)
+            case ast.Subscript(value=value) | ast.UnaryOp(operand=value):
+                return self._is_there(value, seen)
+            case ast.BinOp(left=left, right=right):
+                return self._is_there(left, seen) or self._is_there(right, seen)
+            case ast.Attribute(value=ast.Name(id="self"), attr=attr):
+                return _MODULE.search(attr) is None
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="torch"), attr=made), args=args):
+                return made not in _MAKES and any(self._is_there(each, seen) for each in args)
+            case ast.Call(func=ast.Attribute(value=value)):
+                return self._is_there(value, seen)
+            case _:
+                return False
+
+    def _is_named_there(self, name: str, seen: set[str]) -> bool:
+        if name in seen or name in self._bound or _MODULE.search(name) is not None:
+            return False
+        if name in self._made:
+            return all(self._is_there(each, seen | {name}) for each in self._made[name])
+        if name not in self._given:
+            return False
+        annotation = self._given[name]
+        return annotation is None or "Tensor" in ast.unparse(annotation)
 
 
 def _placed_in(function: ast.AST) -> set[str]:
