@@ -15,7 +15,7 @@ from tdev_core.codemod.engine.rules.arms import (
     enclosing_function,
 )
 from tdev_core.codemod.engine.rules.cudas_tests import (
-    file_asserts_what_stays,
+    asserts_what_stays,
     skips_a_test_of_no_device,
 )
 from tdev_core.codemod.engine.rules.device_arms import gives_devices
@@ -131,7 +131,7 @@ def _is_the_question(file: File, node: cst.CSTNode) -> str | None:
         # Its callers move to CUDA, or speak of it, in other files.
         if not name.startswith("_") and (home is not None or name.isupper()):
             return f"{name} is asked by a name that says CUDA"
-    if file_asserts_what_stays(file):
+    if asserts_what_stays(file):
         return f"{name} is asked for tests that assert CUDA's name"
     if tree is not None:
         file.find(ARMS, node, f"{name} asks for CUDA; its callers get the answer for what is used")

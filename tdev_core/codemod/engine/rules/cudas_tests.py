@@ -76,33 +76,47 @@ def tries_in_double(file: File, question: cst.CSTNode) -> bool:
     )
 
 
-def asserts_what_stays(file: File, question: cst.CSTNode) -> bool:
-    """Tell whether a test that a question lets run asserts CUDA's name of a device, and that stays: the code there knows MPS."""
-    asserted = list(_asserted(file))
-    python = file.python if asserted else None
-    if python is None:
+def asks_what_stays(file: File, question: cst.CSTNode) -> bool:
+    """Tell whether a test that a question lets run asks for CUDA's type, and that stays, since the code there knows MPS.
+
+    ``assert picked.device.type == "cuda"``, or an arm for each device that the test knows.
+    """
+    python = file.python if _may_ask(file) else None
+    tests = _opened_by(file, question) if python is not None else []
+    spans = [
+        python.span(each) for each in tests if python is not None and isinstance(each, ast.stmt)
+    ]
+    return any(
+        any(low <= file.tree.span(node)[0] < high for low, high in spans) and _is_left(file, node)
+        for node in (file.tree.of(cst.Comparison) if spans else ())
+    )
+
+
+def asserts_what_stays(file: File) -> bool:
+    """Tell whether a test of the file asserts so."""
+    return _may_ask(file) and any(
+        is_asserted(file, node) and _is_left(file, node) for node in file.tree.of(cst.Comparison)
+    )
+
+
+def _may_ask(file: File) -> bool:
+    return (
+        "test" in file.tree.source
+        and file.in_code(_ASKS_FOR_CUDA, "cuda") is not None
+        and knows_mps(file)
+    )
+
+
+def _is_left(file: File, node: cst.Comparison) -> bool:
+    """Tell whether a comparison asks for CUDA's type, and stays."""
+    asked = asked_by(file, node)
+    if asked is None or asked.denies:
         return False
-    tests = [each for each in _opened_by(file, question) if isinstance(each, ast.stmt)]
-    spans = [python.span(each) for each in tests]
-    return any(low <= at < high for low, high in spans for at in asserted)
+    stays = judge(file, asked).stays
+    return stays is not None and stays.opens
 
 
-def file_asserts_what_stays(file: File) -> bool:
-    """Tell whether any test of the file does."""
-    return any(True for _ in _asserted(file))
-
-
-def _asserted(file: File) -> Iterator[int]:
-    """Yield where CUDA's name is asserted of a device's type, and stays."""
-    if file.in_code(_ASSERTS_CUDA, "assert") is None or not knows_mps(file):
-        return
-    for node in file.tree.of(cst.Comparison):
-        asked = asked_by(file, node) if is_asserted(file, node) else None
-        if asked is not None and not asked.denies and judge(file, asked).stays is not None:
-            yield file.tree.span(node)[0]
-
-
-_ASSERTS_CUDA = re.compile(r"\bassert[^\n]*[\"']cuda\b")
+_ASKS_FOR_CUDA = re.compile(r"==[ \t]*[\"']cuda\b|[\"']cuda(?::\d)?[\"'][ \t]*(?:==|\bin\b)")
 _A_DEVICE = re.compile(r"cuda|gpu|device", re.IGNORECASE)
 # But what has been fetched is the CPU's.
 _DOUBLE = re.compile(

@@ -21,7 +21,7 @@ from tdev_core.codemod.engine.rules.build_version import NAME as VERSION_NAME
 from tdev_core.codemod.engine.rules.build_version import build_version
 from tdev_core.codemod.engine.rules.counts import at_least_one
 from tdev_core.codemod.engine.rules.cudas_tests import (
-    asserts_what_stays,
+    asks_what_stays,
     skips_a_test_of_cudas,
     tries_in_double,
 )
@@ -408,7 +408,7 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
             kept_question(file, found, ARMS, said, "note")
             return
         if not file.options.program and (
-            skips_a_test_of_cudas(file, found.node) or asserts_what_stays(file, found.node)
+            skips_a_test_of_cudas(file, found.node) or asks_what_stays(file, found.node)
         ):
             said = f"{name} decides about a test that holds on CUDA alone; {LEFT}"
             kept_question(file, found, DEMAND, said, "note")

@@ -29,3 +29,18 @@ def test_moved(kind):
     if kind == "cuda" and not tdev.cuda.is_available():
         return
     assert move(torch.zeros(4), kind).device.type == tdev.device(kind).type
+
+
+@pytest.mark.parametrize("kind", ["same", "other"])
+def test_told_apart(device, kind):
+    if not torch.cuda.is_available() and kind == "other":
+        pytest.skip("no other device")
+    if kind == "same":
+        other = device
+    elif device.type == "cuda":
+        other = torch.device("cpu")
+    elif device.type == "cpu":
+        other = tdev.device("cuda:0")
+    else:
+        raise ValueError(device.type)
+    assert Picker(device).device != Picker(other).device or kind == "same"
