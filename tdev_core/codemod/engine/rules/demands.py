@@ -57,7 +57,8 @@ DEMAND = rule(
     flag the program runs on the CPU, and the error says so. A demand for a number of CUDA's devices
     (`if torch.cuda.device_count() < n: raise`) stays. A test that hands CUDA's name to an assertion
     (`assertEqual(x.device.type, "cuda")`), or tries flash attention, stays as it is with its skip. So does one that computes in
-    double precision, which MPS has not, and one that names no device where what it tries knows MPS: that chooses for itself.
+    double precision, which MPS has not, one that asks for CUDA's type in code that knows MPS, and one that names no device
+    where what it tries knows MPS: that chooses for itself. What a test demands at its end guards nothing, and stays.
 
     A count that something is divided by, or that says how many processes are started
     (`rank % torch.cuda.device_count()`, `mp.spawn(main, nprocs=torch.cuda.device_count())`), takes
@@ -104,6 +105,8 @@ def demand(file: File, node: cst.CSTNode, *, negated: bool = False) -> Demand | 
     found = _Guard(file, asked, not negated).find()
     if found is None:
         return None
+    if not found.guarded and not found.skips and _is_what_a_test_is_for(found.home, asked):
+        return Demand("kept", False, "is all that a test asserts of the machine")
     reached = "cuda" if has_kernels(file) else _reached(file, found.guarded)
     if reached != "cuda" and _asks_a_tensor(asked) and _may_reach_cuda_only(file, found.guarded):
         reached = "cuda"
@@ -136,6 +139,18 @@ def demand(file: File, node: cst.CSTNode, *, negated: bool = False) -> Demand | 
     if not known and _SAYS.search(found.words):
         return Demand("kept", found.skips, "says CUDA, and what it guards is not in the tree")
     return Demand("met", found.skips)
+
+
+_OF_THE_MACHINE = re.compile(r"\bcuda\.(?:is_available|device_count)\(")
+
+
+def _is_what_a_test_is_for(
+    home: ast.FunctionDef | ast.AsyncFunctionDef | None, asked: ast.AST
+) -> bool:
+    """Tell whether a test ends with a demand for CUDA: the answer is what it tries, and guards nothing."""
+    if home is None or not home.name.startswith("test"):
+        return False
+    return _OF_THE_MACHINE.search(ast.unparse(asked)) is not None
 
 
 def _makes_double(statement: ast.stmt) -> bool:

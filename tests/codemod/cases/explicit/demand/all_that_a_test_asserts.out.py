@@ -1,0 +1,16 @@
+import tdev
+import torch
+
+
+def test_a_gpu_is_here():
+    print("looking")
+    assert torch.cuda.is_available()
+
+
+def test_two_are_here(self):
+    self.assertTrue(torch.cuda.is_available())
+
+
+def test_moved():
+    assert tdev.answers_cuda()
+    assert tdev.answers_cuda(torch.ones(3).cuda())
