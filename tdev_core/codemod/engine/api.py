@@ -127,6 +127,12 @@ class ProgramTree:
     """Classes of CUDA's modules beside those of other accelerators, of which no object can be made without CUDA."""
     unable: frozenset[str] = frozenset()
     """Functions and classes at a margin that work on CUDA and the CPU alone by what they say, and those that speak of one."""
+    set_on_others: Mapping[str, int] = field(default_factory=dict)
+    """Attributes, and variables of modules, that are set on something else than ``self``, and by how many files."""
+    private_of_others: Mapping[str, int] = field(default_factory=dict)
+    """Private names that are imported, or taken from something else than ``self``, and by how many files."""
+    of_families: frozenset[str] = frozenset()
+    """``Class.name`` of what heirs in other files set, replace or call, and of what bases there set."""
     needs_cuda: Mapping[str, str] = field(default_factory=dict)
     """Files, as they are shown, that import a module which cannot be imported without CUDA, and why in words."""
 

@@ -8,7 +8,7 @@ last parts, so that an answer may be yes too often and never no too often.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import PurePath
 
@@ -16,6 +16,7 @@ from tdev_core.codemod.engine.api import ProgramTree
 from tdev_core.codemod.engine.constants import Constants
 from tdev_core.codemod.engine.python.callers import Callers
 from tdev_core.codemod.engine.python.collector import without_collector
+from tdev_core.codemod.engine.python.elsewhere import Files, of_families
 from tdev_core.codemod.engine.python.known import Known
 from tdev_core.codemod.engine.staying import built_on, moves_by_cuda_alone, staying
 from tdev_core.codemod.engine.unable import unable, with_users
@@ -231,6 +232,7 @@ class Survey:
         self._give_others: set[str] = set()
         self._callers = Callers()
         self._spoken = Constants()
+        self._files = Files()
         self._constants: set[str] = set()
         self._no_constants: set[str] = set()
         self._strings: set[tuple[str, str]] = set()
@@ -345,6 +347,7 @@ class Survey:
         if not self._looks_for_staying:
             self._callers.see(raw, own, of_tests=tests)
             self._spoken.see(raw, own)
+            self._files.see(raw)
         if not self._looks_for_staying and (b"device" in raw or b"DEVICE" in raw):
             self._see_constants(raw)
         if not self._looks_for_staying and b"device" in raw:
@@ -427,6 +430,7 @@ class Survey:
         """Take into account whom a notebook calls."""
         if not self._looks_for_staying:
             self._callers.see(text.encode())
+            self._files.see(text.encode())
             self._name_cuda(text.encode())
 
     def _annotated(self, raw: bytes) -> None:
@@ -567,7 +571,7 @@ class Survey:
         told, words = self._callers.told(known)
         self._strings |= {(owner, attr) for owner, _, attr in (w.rpartition(".") for w in words)}
         words = frozenset(self._with_heirs())
-        silent, makers = silent_functions(self._callers.every)
+        silent, makers, speaking = silent_functions(self._callers.every)
         return ProgramTree(
             modules=modules,
             kernels=frozenset(self._kernels),
@@ -594,7 +598,7 @@ class Survey:
             device_choosers=frozenset(self._device_choosers),
             mocked=self._mocked,
             scripted=frozenset(self._scripted),
-            silent_modules=silent_modules(self._callers.every),
+            silent_modules=silent_modules(self._callers.every, speaking),
             silent_functions=silent,
             silent_makers=makers,
             own_compilers=own_compilers(self._callers.every),
@@ -609,6 +613,9 @@ class Survey:
                 *self._unable, self._callers.every, frozenset().union(*self._inside.values())
             ),
             switches=frozenset(name.decode() for name in self._switches),
+            set_on_others=self._files.set_on_others,
+            private_of_others=self._files.private_of_others,
+            of_families=of_families(self._callers.every, self._callers.classes),
             called=frozenset(self._called & self._defined),
             beside=frozenset(self._beside & self._defined),
             cuda_alone=frozenset(
@@ -624,7 +631,9 @@ _OF_NO_TREE = (b"torch.", b"nn.", b"F.", b"math.", b"np.", b"numpy.")
 _NAMES_A_DEVICE = re.compile(rb"[\"']cuda|\.cuda\(|\.is_cuda\b|\btorch\.(?:device\(|cuda\.)")
 # Without one of these there is none.
 _OF_A_DEVICE = (b"cuda", b"torch.device(")
-_OWNER = re.compile(rb"^class[ \t]+(\w+)[^\n]*\n(?:[ \t)#][^\n]*\n|\r?\n)*", re.MULTILINE)
+# What stands further in, with all that is in three quotes: prose may stand at the margin.
+_BODY = rb"[^\n]*\n(?:[ \t)#][^\n\"']*(?:(?:\"\"\"[\s\S]*?\"\"\"|'''[\s\S]*?'''|[\"'])[^\n\"']*)*(?:\n|\Z)|\r?\n)*"
+_OWNER = re.compile(rb"^class[ \t]+(\w+)" + _BODY, re.MULTILINE)
 # As its objects are made, or its first method is called.
 _REFUSES = re.compile(
     rb"\bif[ \t]+not[ \t]+torch\.cuda\.is_available\(\):\s*raise\b|\bassert[ \t]+torch\.cuda\.is_available\("
@@ -664,10 +673,13 @@ def _names_a_device(text: bytes) -> bool:
     return any(s in text for s in _OF_A_DEVICE) and _NAMES_A_DEVICE.search(text) is not None
 
 
-def silent_modules(texts: Iterable[bytes]) -> frozenset[str]:
-    """Return the classes with a ``forward`` that name no device, nor do those that they speak of.
+def silent_modules(texts: Iterable[bytes], speaking: Collection[bytes]) -> frozenset[str]:
+    """Return the classes with a ``forward`` that name no device, nor do those that they speak of, nor functions they call.
 
     ``*`` stands for every one, where nothing names any. Nothing is looked for where nothing is compiled.
+
+    Args:
+        speaking: the functions at a margin that name one, or call what does.
     """
     texts = [raw for raw in texts if b"jit.script(" in raw or b"def forward" in raw]
     if not any(b"jit.script(" in raw for raw in texts):
@@ -679,7 +691,7 @@ def silent_modules(texts: Iterable[bytes]) -> frozenset[str]:
             name, text = owner[1].decode(), owner[0]
             if b"def forward" in text:
                 speak_of.setdefault(name, set()).update(_OTHER_CLASS.findall(text))
-                if _names_a_device(text):
+                if _names_a_device(text) or not _called(text)[0].isdisjoint(speaking):
                     naming.add(name)
     while more := {
         name
@@ -688,11 +700,20 @@ def silent_modules(texts: Iterable[bytes]) -> frozenset[str]:
     }:
         naming |= more
     silent = frozenset(speak_of.keys() - naming)
-    quiet = not any(map(_names_a_device, texts))
+    quiet = not any(_names_a_device(raw) or _compiles(raw, speaking) for raw in texts)
     return silent | {"*"} if quiet else silent
 
 
-_OF_MARGIN = re.compile(rb"^def[ \t]+(\w+)[^\n]*\n(?:[ \t)#][^\n]*\n|\r?\n)*", re.MULTILINE)
+_OF_MARGIN = re.compile(rb"^def[ \t]+(\w+)" + _BODY, re.MULTILINE)
+_SCRIPTED = re.compile(rb"\bjit\.script\(\s*(?:\w+\.)*(\w+)")
+
+
+def _compiles(raw: bytes, speaking: Collection[bytes]) -> bool:
+    """Tell whether a text has one of these functions compiled, or calls one."""
+    used = _called(raw)[0].union(_SCRIPTED.findall(raw))
+    return not used.isdisjoint(speaking)
+
+
 # All but names, dots and opening brackets as spaces.
 _NAMES_AND_BRACKETS = bytes(
     byte if chr(byte) in "_.(" or byte < 128 and chr(byte).isalnum() else ord(" ")
@@ -723,14 +744,16 @@ def _called(text: bytes) -> tuple[set[bytes], set[bytes]]:
     return names - dotted, others
 
 
-def silent_functions(texts: Sequence[bytes]) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the functions at a margin that name no device, nor does what they call of the tree; and those that make modules.
+def silent_functions(
+    texts: Sequence[bytes],
+) -> tuple[frozenset[str], frozenset[str], frozenset[bytes]]:
+    """Return the functions at a margin that name no device, nor does what they call of the tree; those that make modules; and all others.
 
     The second make layers of ``nn`` and call nothing that is not seen: no table of classes, and no other package but torch.
     Nothing is looked for where nothing is compiled.
     """
     if not any(b"jit.script(" in raw for raw in texts):
-        return frozenset(), frozenset()
+        return frozenset(), frozenset(), frozenset()
     calls: dict[bytes, set[bytes]] = {}
     asks: dict[bytes, set[bytes]] = {}  # with methods, and functions by other names
     functions: set[bytes] = set()
@@ -761,7 +784,8 @@ def silent_functions(texts: Sequence[bytes]) -> tuple[frozenset[str], frozenset[
         unseen |= more
     silent = functions - naming
     makers = silent - unseen
-    return frozenset(n.decode() for n in silent), frozenset(n.decode() for n in makers)
+    names = frozenset(n.decode() for n in silent), frozenset(n.decode() for n in makers)
+    return *names, frozenset(functions & naming)
 
 
 def own_compilers(texts: Sequence[bytes]) -> frozenset[str]:

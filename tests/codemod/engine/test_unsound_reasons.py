@@ -51,6 +51,17 @@ WRAPPED = {
         "    return ok and torch.zeros(3, device=word)\n",
         "tdev.zeros(3",
     ),
+    "a switch of a method that need not have run": (
+        f"{KEPT}class Layer:\n    def __init__(self):\n        self.fast = True\n\n    def setup(self, x):\n"
+        f"        if not ({STAYS}):\n            self.fast = False\n\n    def forward(self):\n"
+        '        return self.fast and torch.zeros(3, device="cuda")\n',
+        "tdev.zeros(3",
+    ),
+    "a method of a class that a switch leaves of use": (
+        f"{KEPT}class Layer:\n    def __init__(self, x):\n        self.fast = True\n        if not ({STAYS}):\n            self.fast = False\n\n"
+        '    def forward(self):\n        return self.fast and self.make()\n\n    def make(self):\n        return torch.zeros(3, device="cuda")\n',
+        "tdev.zeros(3",
+    ),
     "a version that is told in a width": (
         'import torch\n\n\ndef note():\n    print("CUDA: {:>10}".format(torch.version.cuda))\n',
         "tdev.version.cuda",
@@ -71,6 +82,58 @@ WRAPPED = {
 def test_it_is_no_reason(name: str) -> None:
     text, wanted = WRAPPED[name]
     assert wanted in migrated({"made.py": text}).code
+
+
+_FLAG = (
+    f"{KEPT}class Base:\n    fast = False\n\n    def set(self, x):\n        if {STAYS}:\n            self.fast = True\n\n"
+    '    def make(self):\n        return self.fast and torch.zeros(3, device="cuda")\n'
+)
+_HEIR = "from .made import Base\n\n\nclass Heir(Base):\n    "
+BY_ANOTHER_FILE = {
+    "a variable of a module is set": (
+        f"{KEPT}FAST = False\n\n\ndef set(x):\n    global FAST\n    if {STAYS}:\n        FAST = True\n\n\n"
+        'def make():\n    return FAST and torch.zeros(3, device="cuda")\n',
+        "from . import made\n\nmade.FAST = True\n",
+    ),
+    "an attribute is set by an heir's body": (_FLAG, f"{_HEIR}fast = True\n"),
+    "an attribute is set by an heir's method": (
+        _FLAG,
+        f"{_HEIR}def __init__(self):\n        self.fast = True\n",
+    ),
+    "an attribute is set by a base": (
+        f"from .other import Root\n{_FLAG.replace('Base:', 'Base(Root):').replace('    fast = False', '    pass')}",
+        "class Root:\n    def __init__(self, fast):\n        self.fast: bool = fast\n",
+    ),
+    "an attribute is set from outside": (
+        _FLAG,
+        "from .made import Base\n\nbase = Base()\nbase.fast = True\n",
+    ),
+    "a method is replaced": (
+        f"{KEPT}class Base:\n    def _is_fast(self, x):\n        return {STAYS}\n\n    def make(self, x):\n"
+        '        return self._is_fast(x) and torch.zeros(3, device="cuda")\n',
+        f"{_HEIR}def _is_fast(self, x):\n        return True\n",
+    ),
+    "a private method is called by an heir": (
+        f'{KEPT}class Base:\n    def _make(self):\n        return torch.zeros(3, device="cuda")\n\n    def make(self, x):\n'
+        f"        if {STAYS}:\n            return self._make()\n",
+        f"{_HEIR}def more(self):\n        return self._make()\n",
+    ),
+    "a private function is imported": (
+        f'{KEPT}def _make():\n    return torch.zeros(3, device="cuda")\n\n\ndef make(x):\n    if {STAYS}:\n        return _make()\n',
+        "from .made import (\n    _make,\n)\n\n_make()\n",
+    ),
+    "a private function is told otherwise": (
+        f'{KEPT}def _make(fast):\n    return fast and torch.zeros(3, device="cuda")\n\n\ndef make(x):\n    return _make({STAYS})\n',
+        "from . import made\n\nmade._make(True)\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BY_ANOTHER_FILE)
+def test_what_another_file_does(name: str) -> None:
+    text, other = BY_ANOTHER_FILE[name]
+    assert "tdev.zeros" not in migrated({"made.py": text}).code
+    assert "tdev.zeros" in migrated({"made.py": text, "other.py": other}).code
 
 
 def test_a_question_and_its_word_stay_together() -> None:
@@ -102,6 +165,13 @@ def test_words_that_an_heir_replaces() -> None:
         "class Heir(Base):\n    def __init__(self, x: torch.Tensor):\n        super().__init__(False)\n        self.device = x.device.type\n"
     )
     assert "tdev.is_accelerator(self.device" in migrated({"made.py": text}).code
+    base, heir = text.split("\n\n\nclass Heir")
+    files = {
+        "made.py": f"{base}\n",
+        "other.py": f"import torch\n\nfrom .made import Base\n\n\nclass Heir{heir}",
+    }
+    assert "tdev.is_accelerator" not in migrated({"made.py": files["made.py"]}).code
+    assert "tdev.is_accelerator(self.device" in migrated(files).code
 
 
 def test_torch_by_another_name_from_a_module_of_the_tree() -> None:
@@ -144,6 +214,50 @@ def test_script_of_what_calls_by_another_name() -> None:
         "made.py": 'import torch\nfrom pkg.fns import fun\n\ng = torch.jit.script(fun)\nx = torch.zeros(3, device="cuda")\n',
     }
     assert "tdev.jit.script(fun)" in migrated(files).code
+
+
+_TESTS = "import torch\n\n\ndef test_a(device):\n    x = torch.zeros(3, device=device)\n"
+_FIXTURE = "import pytest\nimport torch\n\n\n@pytest.fixture\ndef device(x: torch.Tensor):\n    return x.device\n"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        _FIXTURE.replace("fixture", 'fixture(name="other")'),
+        f'{_FIXTURE}\n\n@pytest.fixture(params=[list((1, 2))], name="device")\ndef made():\n    return "cuda"\n',
+        f'{_FIXTURE}\n\ndef made():\n    return "cuda"\n\n\ndevice = pytest.fixture(made)\n',
+    ],
+)
+def test_fixtures_by_another_name(other: str) -> None:
+    assert migrated({"conftest.py": _FIXTURE, "made.py": _TESTS}).code == _TESTS
+    assert "tdev.zeros" in migrated({"conftest.py": other, "made.py": _TESTS}).code
+
+
+_SCRIPTS = {
+    "a function with prose at the margin": (
+        'import torch\n\n\ndef scale(x):\n    """Scale it.\n\nAt the margin.\n    """\n    return x + torch.zeros(3, device="cuda")\n',
+        "scale",
+    ),
+    "a function beside which nothing is a module": (
+        'import torch\n\n\ndef scale(x):\n    return x + torch.zeros(3, device="cuda")\n',
+        "scale",
+    ),
+    "a module that calls such a function": (
+        "import torch\nfrom .other import make\n\n\nclass Scale(torch.nn.Module):\n    def forward(self, x):\n        return x + make()\n",
+        "Scale()",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", _SCRIPTS)
+def test_scripts_of_what_another_file_has(name: str) -> None:
+    text, what = _SCRIPTS[name]
+    made = (
+        f"import torch\nfrom .fns import {what.rstrip('()')}\n\nfast = torch.jit.script({what})\n"
+    )
+    other = 'import torch\n\n\ndef make():\n    return torch.zeros(3, device="cuda")\n'
+    files = {"fns.py": text, "other.py": other, "made.py": made}
+    assert f"tdev.jit.script({what})" in migrated(files).code
 
 
 def test_odd_inputs_end_no_run() -> None:

@@ -471,13 +471,14 @@ class Flow:
         return []
 
     def only_self_values(self, node: cst.CSTNode, attr: str) -> list[cst.BaseExpression]:
-        """Return the same where one class alone sets the attribute: no heir in the file, nor who has an object of it."""
+        """Return the same where one class alone sets the attribute: no heir, nor who has an object of it in the file."""
         owner = next((p for p in self.tree.ancestors(node) if isinstance(p, cst.ClassDef)), None)
         if owner is None or re.search(rf"(?<!\bself)\.{attr}\b[ \t]*=(?!=)", self.tree.source):
             return []
         setters = [c for c, name in self._assigned if name == attr and isinstance(c, cst.ClassDef)]
         above = self._with_bases(owner)
         heirs = any(each is not owner and owner in self._with_bases(each) for each in setters)
+        heirs = heirs or any(f"{c.name.value}.{attr}" in self.known.of_families for c in above)
         if heirs or sum(each in above for each in setters) > 1:
             return []
         return self.self_values(node, attr)

@@ -91,6 +91,11 @@ _IMPORTS = re.compile(rb"\n((?:import|from)[ \t]+(?:torch|tdev)\b[^\n(\\]*)(?=\n
 # What is called by everybody, by other names or by none.
 _NEVER = frozenset({b"forward", b"__call__", b"main", b"run", b"__new__", b"to", b"cuda"})
 _PRIVATE = re.compile(rb"_[^_]")
+# A fixture of pytest's that tests know by another name than its function's.
+_NAMED_FIXTURES = (
+    re.compile(rb"fixture\((?:(?!\bdef\b)[\s\S]){0,400}?\bname[ \t]*=[ \t]*[\"'](\w+)"),
+    re.compile(rb"\n(\w+)[ \t]*=[ \t]*(?:\w+\.)?fixture\("),
+)
 _LONE_CR = re.compile(rb"\r(?!\n)")
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _NAMED = (*_DEFINITIONS, ast.ClassDef)
@@ -127,6 +132,8 @@ class Callers:
         self.modules: dict[str, list[int]] = {}
         """Those texts that may keep a device in a variable of a module, by its name."""
         self.of_tests: set[int] = set()
+        self.named_fixtures: set[str] = set()
+        """The fixtures that are called otherwise than their functions."""
         self.called: set[str] = set()
         """What the tree calls its modules by, the last part of each."""
         self._size = 0
@@ -138,6 +145,9 @@ class Callers:
         self.called.add(module)
         if of_tests:
             self.of_tests.add(id(raw))  # which is kept
+        if b"fixture(" in raw:
+            for pattern in _NAMED_FIXTURES:
+                self.named_fixtures.update(name.decode() for name in pattern.findall(raw))
         if self._size > _LIMIT:
             self.texts.clear()
             self.modules.clear()
@@ -856,11 +866,13 @@ class _Tree:
         return self._all_give(calls, signatures, name, parameter)
 
     def _provides(self, key: Asked) -> bool:
-        """Tell whether each fixture of a name gives a real device."""
+        """Tell whether each fixture of a name gives a real device, and is called after its function."""
+        if key.of in self._tree.named_fixtures:
+            return False
         heads = [
             (statement, node)
             for statement, node in self._heads(key.of, "gives")
-            if isinstance(node, _DEFINITIONS) and fixtures_call(node) is not None
+            if isinstance(node, _DEFINITIONS) and _is_fixture(node)
         ]
         self._leans_on.clear()
         if not heads or not all(s.devices.provides_device(node) for s, node in heads):
@@ -1548,6 +1560,13 @@ class _Signature:
 
     def default(self, parameter: str) -> ast.expr | None:
         return self._defaults.get(parameter)
+
+
+def _is_fixture(function: _Function) -> bool:
+    """Tell whether a function is a fixture of pytest's by its own name."""
+    call = fixtures_call(function)
+    named = isinstance(call, ast.Call) and any(each.arg == "name" for each in call.keywords)
+    return call is not None and not named
 
 
 def _may_mean(use: _Use, owners: list[ast.ClassDef | None]) -> bool:

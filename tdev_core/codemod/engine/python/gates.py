@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cached_property
 from typing import Literal, cast
 
+from tdev_core.codemod.engine.python.elsewhere import Others
 from tdev_core.codemod.engine.python.lines import Span
 from tdev_core.codemod.engine.python.statements import is_self
 from tdev_core.codemod.engine.python.tree import PythonTree
@@ -39,6 +40,7 @@ _FOR_EACH = re.compile(r"parametri[sz]e|\bexpand\b|\bgiven\b|\bfixture\b")
 _ALWAYS = (*_DEFINITIONS, ast.Module, ast.With, ast.Try)
 _CUDAS = re.compile(r"\bcuda\.\w+\Z|\A(?:int|float|str|len|max|min)\Z")
 _ANSWERS = ("property", "cached_property", "staticmethod", "classmethod", "lru_cache", "cache")
+_PROSE = re.compile(r"\s(?:cuda|gpus?|nvidia)\b|\b(?:cuda|gpus?|nvidia)\s", re.IGNORECASE)
 _ENDS = re.compile(
     r"(?:sys\.|os\.|\w*parser\.)?_?exit|pytest\.(?:skip|fail|exit)|self\.(?:skipTest|fail)|skip|fail"
 )
@@ -51,6 +53,7 @@ class Gates:
         asked: the questions that stay, by their places, and whether each asks for another device instead.
         stays: what only CUDA reaches, as far as it is known.
         classes: those whose objects are made on CUDA alone.
+        others: the other files, which may set what this one keeps.
     """
 
     def __init__(
@@ -58,10 +61,12 @@ class Gates:
         tree: PythonTree,
         asked: Iterable[tuple[Span, bool]],
         stays: Iterable[Span],
-        classes: Collection[str] = (),
+        classes: Collection[str],
+        others: Others,
     ) -> None:
         self._tree = tree
         self._classes = classes
+        self.others = others
         self.stays = list(stays)
         self._known: dict[_Key, Answer | None] = {}
         self._refused: dict[_Key, int] = {}
@@ -95,13 +100,16 @@ class Gates:
         return [each for each in found if not self._inside(each[0][0], each[0][1])]
 
     def switched(self) -> set[ast.AST]:
-        """Return the classes that keep in an attribute that they are of no use without CUDA: ``self.enabled = False``."""
+        """Return the classes that keep in an attribute, and say, that they are of no use without CUDA: ``self.enabled = False``."""
         return {
             owner
             for (owner, _), bindings in self._bindings.items()
             if isinstance(owner, ast.ClassDef)
             and any(
-                bound[0] is not None and _is_false(bound[0]) and self._switch(bound) is not None
+                bound[0] is not None
+                and _is_false(bound[0])
+                and (switch := self._switch(bound)) is not None
+                and _says_cuda(switch)
                 for bound in bindings
             )
         }
@@ -112,7 +120,7 @@ class Gates:
 
     def supposing(self, asked: Iterable[Span]) -> Gates:
         """Return what would be known if more questions stayed."""
-        more = Gates(self._tree, (), self.stays, self._classes)
+        more = Gates(self._tree, (), self.stays, self._classes, self.others)
         more._asked.update(self._asked)
         more._asked.update(self._answers((span, False) for span in asked))
         for name in (
@@ -302,6 +310,8 @@ class Gates:
         names = {head.rpartition(".")[2] for head in heads}
         if not names <= set(_ANSWERS) or called is not names.isdisjoint(_ANSWERS[:2]):
             return None
+        if self.others.set(name, self.family_of(function)):
+            return None
         key: _Key = function, "()"
         if key not in self._known:
             self._known[key] = None  # while it is asked
@@ -326,6 +336,13 @@ class Gates:
             if isinstance(node, _DEFINITIONS):
                 found.setdefault(node.name, []).append(node)
         return found
+
+    def family_of(self, method: ast.AST) -> list[str]:
+        """Return the names of the class that a method is of and of its heirs; none of another function."""
+        owner = next(self._tree.ancestors(method), None)
+        if not isinstance(owner, ast.ClassDef):
+            return []
+        return [owner.name, *(heir.name for heir in self._heirs(owner))]
 
     def _is_method(self, function: ast.AST) -> bool:
         return isinstance(next(self._tree.ancestors(function), None), ast.ClassDef)
@@ -385,7 +402,9 @@ class Gates:
         if not switches:
             return None
         if isinstance(key[0], ast.ClassDef):
-            # Set when it is made, and switched off later.
+            # Set when it is made, and switched off there or later; who says so is of no use before either.
+            if not any(self._is_made(key[0], each) or _says_cuda(each) for each in switches):
+                return None
             late = (
                 each
                 for each in bindings
@@ -398,7 +417,7 @@ class Gates:
         around = {id(s) for each in switches for s in self._after(each)}
         here = any(id(parent) in around for parent in (node, *self._tree.ancestors(node)))
         before = all(
-            getattr(bound, "lineno", 0) <= first or value is not None and _is_false(value)
+            getattr(bound, "lineno", first + 1) <= first or value is not None and _is_false(value)
             for value, bound in bindings
         )
         return "yes" if here and before else None
@@ -510,14 +529,22 @@ class Gates:
         }
 
     def _all_of(self, key: _Key) -> list[_Bound]:
-        """Return what is bound to a variable: to an attribute also by the heirs of its class, and from outside."""
+        """Return what is bound to a variable: to an attribute also by the heirs of its class, and from outside.
+
+        What another file binds is nowhere to be seen: the module stands for its place.
+        """
         owner, name = key
-        if not isinstance(owner, ast.ClassDef):
+        if not isinstance(owner, (ast.ClassDef, ast.Module)):
             return self._bindings.get(key, [])
         if key not in self._all:
-            found = self._bindings.get(key, []) + self._foreign.get(name, [])
-            for heir in self._heirs(owner):
+            found = self._bindings.get(key, [])
+            family = [owner, *self._heirs(owner)] if isinstance(owner, ast.ClassDef) else []
+            if family:
+                found = found + self._foreign.get(name, [])
+            for heir in family[1:]:
                 found = found + self._bindings.get((heir, name), [])
+            if self.others.set(name, [each.name for each in family]):
+                found = [*found, (None, self._tree.module)]
             self._all[key] = found
         return self._all[key]
 
@@ -585,6 +612,8 @@ class Gates:
             return None
         told = [ast.unparse(each) for each in function.decorator_list]
         if told and not is_test or any(_FOR_EACH.search(each) for each in told):
+            return None
+        if self.others.call(function.name, self.family_of(function)):
             return None
         args = function.args
         names = [each.arg for each in (*args.posonlyargs, *args.args)]
@@ -693,6 +722,16 @@ def _is_false(node: ast.expr) -> bool:
 
 def _is_true(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value is True
+
+
+def _says_cuda(switch: ast.stmt) -> bool:
+    """Tell whether what switches something off says for what: ``warnings.warn("this works on CUDA alone")``."""
+    return any(
+        isinstance(part, ast.Constant)
+        and isinstance(part.value, str)
+        and _PROSE.search(part.value) is not None
+        for part in ast.walk(switch)
+    )
 
 
 def _leaves(arm: list[ast.stmt]) -> bool:

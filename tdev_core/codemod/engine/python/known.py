@@ -35,6 +35,8 @@ class Known:
     """What classes and modules call devices by, by ``owner.NAME``: ``"cuda"`` of ``DeviceType.CUDA``."""
     modules: frozenset[str] = frozenset()
     """What an absolute import of the tree's own starts with."""
+    of_families: frozenset[str] = frozenset()
+    """``Class.name`` of what heirs in other files set, replace or call, and of what bases there set."""
     choices_stay: bool = False
     """Whether a question for CUDA that chooses beside other accelerators goes on meaning CUDA."""
 
@@ -49,6 +51,7 @@ class Known:
             constants=tree.device_constants,
             spoken=tree.device_words,
             modules=tree.modules,
+            of_families=tree.of_families,
             choices_stay=True,
         )
 

@@ -12,6 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.python.elsewhere import Others
 from tdev_core.codemod.engine.python.gates import Gates
 from tdev_core.codemod.engine.python.lines import Span
 from tdev_core.codemod.engine.python.tree import PythonTree
@@ -48,7 +49,8 @@ def behind_what_stays(file: File) -> None:
     python = file.python if asks or private or questions else None
     if python is None:
         return
-    gates = Gates(python, file.gates, file.untouched, _classes(file))
+    others = Others(file.options.tree, file.tree.source)
+    gates = Gates(python, file.gates, file.untouched, _classes(file), others)
     behind: dict[Span, str] = {}
     _grow(file, python, gates, behind)
     for span, said in behind.items():
@@ -259,7 +261,10 @@ def _called_from(file: File, python: PythonTree, gates: Gates) -> list[tuple[Spa
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and not node.decorator_list:
             # A class that is of no use without CUDA says so of its methods, too.
             own = switched and next(python.ancestors(node), None) in switched
-            if own or _is_of_its_file(file, node.name):
+            if own or (
+                _is_of_its_file(file, node.name)
+                and not gates.others.call(node.name, gates.family_of(node))
+            ):
                 found.setdefault(node.name, []).append(python.span(node))
     behind: list[tuple[Span, str]] = []
     for name, (span, *more) in found.items():
