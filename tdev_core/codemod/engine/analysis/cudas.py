@@ -21,6 +21,8 @@ from tdev_core.codemod.engine.survey import GUARDED
 _PACKAGE = re.compile(rf"(?:{GUARDED}|cucim|cudf|cuml|pylibcugraph(?:ops)?|mmcv\.ops)(?:\.|\Z)")
 # NVIDIA's bindings of CUDA itself: what calls them has nothing to call elsewhere.
 _BINDINGS = re.compile(r"cuda(?:\.|\Z)")
+# Private to torch, with kernels for CUDA alone; `torch.nn.SyncBatchNorm` itself is tdev's elsewhere.
+_OF_TORCH = frozenset({("torch.nn.modules._functions", "SyncBatchNorm")})
 # A call that imports what its first argument names: `cp, has_cp = optional_import("cupy")`.
 _BUILT = r"\w[\w.]*\._C|_ext"
 _ON_DEMAND = re.compile(
@@ -47,6 +49,7 @@ _MAY_HAVE = tuple(
         *((name, rf"{name}(?<!\w{name})\b") for name in ("cucim", "cudf", "cuml", "numba", "_C")),
         ("pylibcugraph", r"pylibcugraph"),
         ("mmcv.ops", r"mmcv\.ops\b"),
+        ("._functions", r"modules\._functions\b"),
         ("_cuda", r"_cuda\b"),
         ("cuda", r"from(?<!\wfrom)[ \t]+cuda\b"),
         ("cuda", r"import(?<!\wimport)[ \t]+cuda\b"),
@@ -170,6 +173,8 @@ class Cudas:
         if top in self._answered:
             return ""
         if _PACKAGE.match(module) or module == "numba" and name == "cuda":
+            return "package"
+        if (module, name) in _OF_TORCH:
             return "package"
         if _BINDINGS.match(module):
             return "compiled"

@@ -24,6 +24,7 @@ from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.python.tree import PythonTree
 from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.rules.guards import KERNEL_NAME, LIBRARIES
+from tdev_core.codemod.engine.rules.taken import is_told_to_a_chooser
 from tdev_core.codemod.engine.staying import DOUBLE
 from tdev_core.codemod.engine.survey import GUARDED
 
@@ -46,6 +47,10 @@ DEMAND = rule(
     a script demands when it starts is met, and so is everything under `tdev run`.
 
     What follows a demand that stays is left with it.
+
+    An error that refuses the CPU (`"the CPU is not supported"`) goes on doing so: the question becomes
+    `tdev.is_accelerator(x)` or `tdev.cuda.is_available()`, which are false there. A demand before a count of CUDA's devices
+    that Lightning or Ray is told stays with that.
 
     A demand for a number of devices stays a question where the file multiplies by one: on the CPU the product is 0,
     and the program's own words say more than what fails of it.
@@ -135,6 +140,8 @@ def demand(file: File, node: cst.CSTNode, *, negated: bool = False) -> Demand | 
             return Demand("kept", found.skips, "stands in what NVIDIA's profiler looks at")
     if _OF_THE_WORD.search(found.words) and not file.options.program:
         return Demand("kept", found.skips, "asks for the word that was given")
+    if _REFUSES_THE_CPU.search(found.words) and not (found.skips or file.options.program):
+        return None  # any accelerator will do, and the CPU is told
     known = reached == "known" or file.options.program or at_start
     if not known and _SAYS.search(found.words):
         return Demand("kept", found.skips, "says CUDA, and what it guards is not in the tree")
@@ -183,6 +190,14 @@ def _demands_several(tree: PythonTree, asked: ast.Compare) -> bool:
 
 # What two options have to agree on: "the device must be set to 'cuda'".
 _OF_THE_WORD = re.compile(r"\bmust be (?:set to )?[`'\\\"]+cuda[`'\\\"]")
+# "To run on the CPU is not supported", "does not support CPU", "no CPU implementation".
+_REFUSES_THE_CPU = re.compile(
+    r"\bcpu\b[^.!\n]{0,60}(?:\bnot\b|n't\b|\bun)[ ]?(?:be[ ]|yet[ ]|currently[ ])*(?:support|allow|implement|possible|permit|work)"
+    r"|(?:\bnot|n't|\bcannot|\bcan not|\bnever|\bunable to)[ ](?:\w+[ ]){0,3}?"
+    r"(?:support|run|work|train|implement|use|allow|possible|available|execute)\w*[ ](?:\w+[ ]){0,4}?\bcpus?\b"
+    r"|\bunsupported (?:\w+ ){0,3}?cpu\b|\bno cpu (?:support|implementation|kernel|version)",
+    re.IGNORECASE,
+)
 # A count that is reckoned with, and is 0 on the CPU: to run there would be to fail of that.
 _COUNTED = re.compile(
     r"(\w+)[ \t]*=[ \t]*(?:\w+\.)+device_count\(\)[ \t]*\n(?:[^\n]*\n)*?[^\n]*(?:\*[ \t]*\1\b|\b\1[ \t]*\*)"
@@ -289,6 +304,8 @@ _REACHES = re.compile(
     r"|\b(?:load_inline|cpp_extension|CUDAExtension)\b|\bimport\s+\w*_cuda\b|(?<!torch)\._C\.|(?<![\w.])_C\."
     # private to torch, and not mirrored: `torch.cuda._sleep(cycles)`
     r"|\btorch\.cuda\._[a-z]\w*\("
+    # of torch's own SyncBatchNorm, with kernels for CUDA alone
+    r"|\btorch\.batch_norm_(?:stats|elemt|gather_stats\w*|backward_(?:reduce|elemt))\("
     r"|\b_(?:share|new_shared)_cuda_?\("
     r"|\b\w*_ext\.|\btorch\.(?:ops\.(?!aten\b|prims?\b)|classes\.\w)|CUDAExecutionProvider|\bversion\.hip\b|(?i:\bnvml)|\bnvidia_smi\."
     r"|(?i:\b\w*(?:cuda_?kernel|kernel_?cuda)\w*\.)|\b(?!\w*(?:is|use|has|to|on|no|using|answers)_cuda)\w+_cuda(?:\.\w+)*\("
@@ -329,7 +346,19 @@ def _reaches_cuda_only(file: File, guarded: list[ast.stmt]) -> bool:
         text = file.unanswered(_COMMENT.sub("", file.python.text([statement])))
         if _REACHES.search(text) or _LAUNCHES.search(text) and not _is_triton_answered(file):
             return True
+        if "device_count(" in text and _tells_a_count(file, statement):
+            return True
     return False
+
+
+def _tells_a_count(file: File, statement: ast.stmt) -> bool:
+    """Tell whether Lightning or Ray is told how many of CUDA's devices there are: there are none elsewhere."""
+    return any(
+        isinstance(part, ast.Call)
+        and ast.unparse(part.func).endswith("cuda.device_count")
+        and is_told_to_a_chooser(file, part)
+        for part in ast.walk(statement)
+    )
 
 
 def _asks_a_tensor(asked: ast.AST) -> bool:

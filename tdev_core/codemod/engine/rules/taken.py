@@ -108,6 +108,12 @@ def is_for_the_memory_profiler(file: File, node: cst.CSTNode) -> bool:
     return any(t.kind == "profiler" for t in _takers(file, node))
 
 
+def is_told_to_a_chooser(file: File, value: ast.expr) -> bool:
+    """Tell whether a value goes to what chooses by CUDA's own count or word, and fails of another: Lightning, or Ray."""
+    takers = file.takers
+    return takers is not None and any(_refuses(each) for each in takers.of(value))
+
+
 def _takers(file: File, node: cst.CSTNode) -> list[Taker]:
     tree, takers = file.python, file.takers
     asked = tree.at(file.tree.span(node)) if tree is not None else None
