@@ -19,7 +19,7 @@ from itertools import chain
 
 from tdev_core.codemod.engine.asked import DEVICE, EACH, OBJECT, Asked, Want, Way
 from tdev_core.codemod.engine.python.collector import without_collector
-from tdev_core.codemod.engine.python.devices import Devices, classes_said
+from tdev_core.codemod.engine.python.devices import Devices, classes_said, documents_device
 from tdev_core.codemod.engine.python.known import Known
 from tdev_core.codemod.engine.python.lines import Lines
 from tdev_core.codemod.engine.python.statements import (
@@ -31,7 +31,7 @@ from tdev_core.codemod.engine.python.statements import (
 )
 from tdev_core.codemod.engine.python.tree import PythonTree
 from tdev_core.codemod.engine.python.uses import Use, use_of
-from tdev_core.codemod.engine.vocabulary import TENSOR_WORD, is_documented_device
+from tdev_core.codemod.engine.vocabulary import TENSOR_WORD
 
 _DEFINED = re.compile(rb"def(?<!\wdef)[ \t]+(\w+)[ \t]*\(([^()]*(?:\([^()]*\)[^()]*)*)\)")
 _PARAMETER = re.compile(
@@ -1529,12 +1529,7 @@ class _Signature:
         said = self._all[parameter].annotation
         if said is not None:
             return self.devices.promises(said, DEVICE)
-        homes = [self.node, self.owner if self.node.name == "__init__" else None]
-        return any(
-            is_documented_device(ast.get_docstring(home, clean=False) or "", parameter)
-            for home in homes
-            if home is not None
-        )
+        return documents_device(self.node, self.owner, parameter)
 
     def given(self, call: ast.Call, parameter: str) -> ast.expr | None:
         """Return what a call gives, or the default, or that there is none; None where it is not to be seen."""

@@ -39,6 +39,7 @@ from tdev_core.codemod.engine.vocabulary import (
     TENSOR_WORD,
     asked_as_device,
     holds_tensors,
+    is_documented_device,
     is_of_settings,
     used_as_tensor,
 )
@@ -124,6 +125,17 @@ _LISTS_ELSEWHERE = tuple(
         r"\n@[^\n]*parametrize\([^()]*(?:\([^()]*\)[^()]*)*\)\s*\nclass\b",
     )
 )
+
+
+def documents_device(
+    home: ast.FunctionDef | ast.AsyncFunctionDef, owner: ast.ClassDef | None, parameter: str
+) -> bool:
+    """Tell whether a function's docstring, or that of the class which it makes objects of, says that it is given a ``torch.device``."""
+    return any(
+        is_documented_device(ast.get_docstring(each, clean=False) or "", parameter)
+        for each in (home, owner if home.name == "__init__" else None)
+        if each is not None
+    )
 
 
 @lru_cache(maxsize=16)  # a text is asked for each of its statements
@@ -670,8 +682,11 @@ class Devices(Tensors):
         owner = self._class_around(home)
         made = home.name == "__init__" and owner is not None
         called = owner.name if made and owner is not None else home.name
-        if self.promises(parameters(home)[name].annotation, want):
+        said = parameters(home)[name].annotation
+        if self.promises(said, want):
             return want != DEVICE or not self._known.told(Asked("word", called, name))
+        if want == DEVICE and said is None and documents_device(home, owner, name):
+            return True
         if want == DEVICE and (home.name.startswith("test_") or fixtures_call(home) is not None):
             # Which pytest calls, with what is listed above it or what the fixture of that name gives.
             listed = list(listed_above(home, name))
