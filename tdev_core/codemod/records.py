@@ -18,7 +18,7 @@ _BEFORE = re.compile(r"[\w.]*$")
 _AFTER = re.compile(r"(?:\.\w+)*")
 _IMPORT = re.compile(r"(?:from|import)\s+([\w.]+)")
 _KEYWORD = re.compile(
-    r"(?:(?:if|elif|while|assert|return|not|with|async|await|del|raise)\b|@|\()\s*"
+    r"(?:(?:if|elif|while|assert|return|not|with|async|await|del|raise|def|class)\b|@|\()\s*"
 )
 _LITERAL = re.compile(r"""[A-Za-z]{0,2}(?:'[^'\n]{1,60}'|"[^"\n]{1,60}")""")
 _NAME = re.compile(r"[A-Za-z_]\w*(?:\.\w+|(?:\[[^][\n]{1,40}\])+(?=\.))*")
@@ -42,7 +42,8 @@ def change(edit: Edit, rows: Sequence[str], cell: int | None = None) -> Change:
 def remark(finding: Finding, rows: Sequence[str], cell: int | None = None) -> Remark:
     """Return a finding in a text with these lines as a remark, in a notebook cell where one is given."""
     place = Place(finding.line, finding.column, finding.line, finding.column, cell)
-    name = _name(rows[finding.line - 1], finding.column - 1) if finding.line <= len(rows) else ""
+    named = finding.line <= len(rows) and not finding.whole
+    name = _name(rows[finding.line - 1], finding.column - 1) if named else ""
     return Remark(finding.rule, place, finding.message, finding.severity, name)
 
 

@@ -111,6 +111,8 @@ class ProgramTree:
     """Functions at a margin that ask for MPS's device, and give one."""
     mocked: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """The modules in which a test puts a mock in the place of torch, and the names of torch's that it gives an answer or asserts."""
+    put_in_place: frozenset[str] = frozenset()
+    """Packages of which a file puts something else among the modules: ``sys.modules["apex"] = Mock()``."""
     uses_ray: bool = False
     """Whether a module of the tree imports Ray."""
     ask_backends: bool = False
@@ -234,7 +236,7 @@ class Finding:
     ``severity``: ``error`` for what no backend but CUDA can do, ``warning`` for what the
     engine cannot decide, ``note`` for what it left alone on purpose. ``unknown`` tells that the
     file does not say what the object is that is asked here, so that only its run can answer
-    (``x.is_cuda``).
+    (``x.is_cuda``); ``whole`` that it is about the file, and not about what stands at its place.
     """
 
     rule: str
@@ -243,6 +245,7 @@ class Finding:
     message: str
     severity: Severity
     unknown: bool = False
+    whole: bool = False
 
 
 @dataclass(frozen=True)

@@ -530,22 +530,29 @@ class File:
         """Report a node; ``severity`` where it is another than the rule's. Returns the finding's key, if it is one."""
         if self.kept(node):
             return None
-        return self.find_at(rule, self.tree.span(node)[0], message, severity, unknown=unknown)
+        return self._find(rule, self.tree.span(node)[0], message, severity, unknown=unknown)
 
     def find_at(
+        self, rule: Rule, start: int, message: str, severity: Severity | None = None
+    ) -> tuple[str, int, str]:
+        """Report what starts at an offset, or the whole file at 0; return the finding's key."""
+        return self._find(rule, start, message, severity, whole=start == 0)
+
+    def _find(
         self,
         rule: Rule,
         start: int,
         message: str,
-        severity: Severity | None = None,
+        severity: Severity | None,
         *,
         unknown: bool = False,
+        whole: bool = False,
     ) -> tuple[str, int, str]:
-        """Report what starts at an offset; return the finding's key."""
         line, column = self.tree.position(start)
         level = severity or rule.severity or "note"
         key = rule.id, start, message
-        self.findings.setdefault(key, Finding(rule.id, line, column, message, level, unknown))
+        found = Finding(rule.id, line, column, message, level, unknown, whole)
+        self.findings.setdefault(key, found)
         return key
 
     # -- the result -----------------------------------------------------------------------

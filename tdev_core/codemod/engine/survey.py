@@ -241,6 +241,7 @@ class Survey:
         self._know_mps: set[str] = set()
         self._of_cuda: set[str] = set()
         self._ask_backends = False
+        self._put_in_place: set[str] = set()
         self._uses_ray = False
         self._device_choosers: set[str] = set()
         self._mocked: dict[str, frozenset[str]] = {}
@@ -285,6 +286,8 @@ class Survey:
                     self._takes_torch.setdefault(own, set()).add(source.rpartition(".")[2])
         self._ask_backends = self._ask_backends or b"get_backend" in raw
         self._uses_ray = self._uses_ray or _IMPORTS_RAY.search(raw) is not None
+        if b"sys.modules" in raw:
+            self._put_in_place.update(name.decode() for name in _PUT_IN_PLACE.findall(raw))
         if not self._looks_for_staying:
             self._scripted |= _scripted_calls(raw)
         (self._has_torch if _binds_torch(raw) else self._has_none).add(own)
@@ -594,6 +597,7 @@ class Survey:
             know_mps=frozenset(self._know_mps),
             names_cuda=frozenset(self._of_cuda),
             ask_backends=self._ask_backends,
+            put_in_place=frozenset(self._put_in_place),
             uses_ray=self._uses_ray,
             device_choosers=frozenset(self._device_choosers),
             mocked=self._mocked,
@@ -665,6 +669,8 @@ def mocked_modules(raw: bytes) -> Iterator[tuple[str, frozenset[str]]]:
             yield module, frozenset(f"torch.{name}" for name in names)
 
 
+# `sys.modules["apex"] = …`, `patch.dict("sys.modules", {"apex": …})`, `monkeypatch.setitem(sys.modules, "apex", …)`.
+_PUT_IN_PLACE = re.compile(rb"\bsys\.modules[\"']?\s*(?:\[|,\s*\{?|\.setdefault\()\s*[\"'](\w+)")
 _IMPORTS_RAY = re.compile(rb"(?:import|from)[ \t]+ray\b")
 _OTHER_CLASS = re.compile(rb"\b[A-Z]\w+")
 

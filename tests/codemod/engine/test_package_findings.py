@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
+
 import pytest
 
-from tdev_core.codemod.engine import Names, Options, may_concern, rewrite
+from tdev_core.codemod.engine import Names, Options, Survey, may_concern, rewrite
 from tdev_core.ecosystem.package_table import packages
 
 
@@ -47,3 +49,20 @@ def test_a_test_for_it_stays_one_for_cuda(name: str) -> None:
         "        return it.run(x)\n    return x\n"
     )
     assert not rewrite(source, Names.load(), Options()).edits
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        'sys.modules["apex"] = Mock()',
+        'with patch.dict("sys.modules", {"apex": Mock()}):\n    pass',
+        'monkeypatch.setitem(sys.modules, "apex", Mock())',
+    ],
+)
+def test_an_import_stays_of_what_a_test_puts_in_the_place_of_a_package(test: str) -> None:
+    source = "def closure():\n    from apex import amp\n\n    return amp.scale_loss\n"
+    seen = Survey(staying=False)
+    seen.see(PurePath("/src/tests/test_it.py"), f"import sys\n\n{test}\n".encode(), "tests")
+    options = Options(tree=seen.tree())
+    assert "tdev" not in rewrite(source, Names.load(), options).code
+    assert "from tdev.standins.apex import amp" in rewrite(source, Names.load(), Options()).code

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 import pytest
 
 from tdev_core.codemod import records
-from tdev_core.codemod.engine import Edit, Finding
+from tdev_core.codemod.engine import Edit, Finding, Names, Options, rewrite
 from tdev_core.codemod.model import Change, FileResult, Outcome, Place, Remark, Status
 from tdev_core.codemod.output import about
 from tdev_core.codemod.output.reports import FORMATS, line, render
@@ -268,10 +268,20 @@ def test_a_change_names_the_whole_name(
         ("if s[0].is_cuda and t[i][j].is_cuda:", 4, "s[0].is_cuda"),
         ("t[i][j].a.is_cuda", 1, "t[i][j].a.is_cuda"),
         ("f[0]", 1, "f"),
+        ("def made(x):", 1, "made"),
+        ("    async def made(x):", 5, "made"),
+        ("class Made(Base):", 1, "Made"),
     ],
 )
 def test_a_finding_names_what_it_stands_at(source: str, column: int, name: str) -> None:
     assert records.remark(Finding("r", 1, column, "m", "note"), [source]).name == name
+
+
+def test_a_finding_about_a_file_names_nothing_in_it() -> None:
+    source = 'import os\n\nimport torch\n\nx = torch.zeros(3, device="cuda")\n'
+    made = rewrite(source, Names.load(), Options(), filename="tests/test_cuda_kernels.py")
+    (found,) = made.findings
+    assert found.line == 1 and not records.remark(found, source.splitlines()).name
 
 
 def test_a_name_is_left_out_where_the_message_has_it_as_a_word() -> None:

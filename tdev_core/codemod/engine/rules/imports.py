@@ -17,7 +17,7 @@ from tdev_core.codemod.engine.file import Change, File
 from tdev_core.codemod.engine.python.lines import Span
 from tdev_core.codemod.engine.rules.backend_questions import ASKED
 from tdev_core.codemod.engine.rules.import_inside import repoint, repoint_stars
-from tdev_core.codemod.engine.rules.import_order import STDLIB, planned, settle
+from tdev_core.codemod.engine.rules.import_order import STDLIB, planned, put, settle
 from tdev_core.codemod.engine.rules.import_places import (
     IMPORT,
     at_module_level,
@@ -447,18 +447,57 @@ def _import_lazily(file: File) -> None:
         for home in (*imports, *brought)
         if isinstance(home, cst.FunctionDef) and home.name.value == "__init__"
     }
+    placed: set[cst.CSTNode] = set()
+    above: list[cst.CSTNode] = []
     for node in file.shims:
         around = [home for home in file.tree.ancestors(node) if isinstance(home, cst.FunctionDef)]
         made = [makers[at] for home in around if (at := file.tree.parents[home]) in makers]
         homes = [*made, *(home for home in around if home in imports)]
+        if any(_runs_before(file, line, node) for line in above):
+            continue
+        if homes and homes[0] in placed and homes[0] in around:
+            above.append(_put_above(file, node))
+            continue
         if not brought.isdisjoint({*homes, *around}) or _is_brought_by_name(file, node, around):
             continue
         if not homes:
             file.find(MOVES, node, "needs tdev's shims, but no torch is imported here")
             continue
         brought.add(homes[0])
+        placed.add(homes[0])
         own = imports[homes[0]]
-        insert(file, file.tree.statement(own), own, COMMENT)
+        line = file.tree.statement(own)
+        if homes[0] not in around or _runs_before(file, line, node):
+            insert(file, line, own, COMMENT)
+            above.append(line)
+        else:
+            above.append(_put_above(file, node))
+
+
+def _runs_before(file: File, line: cst.CSTNode, node: cst.CSTNode) -> bool:
+    """Tell whether a statement has run, or its ``try`` has been left, wherever a node of its function is reached."""
+    blocks = [p for p in file.tree.ancestors(node) if isinstance(p, cst.BaseSuite)]
+    if file.tree.span(line)[0] > file.tree.span(node)[0]:
+        return False
+    block = file.tree.parents[line]
+    while block not in blocks:
+        around = file.tree.parents.get(block)
+        if not isinstance(around, (cst.Try, cst.With)) or around.body is not block:
+            return False
+        block = file.tree.parents[around]
+    return True
+
+
+def _put_above(file: File, node: cst.CSTNode) -> cst.CSTNode:
+    """Put an import of tdev above the statement of a node, and return that: torch is imported in an arm that need not be taken."""
+    line = file.tree.statement(node)
+    while isinstance(file.tree.parents[line], (cst.If, cst.Else)):
+        line = file.tree.parents[line]
+    start = file.tree.span(line)[0]
+    at = file.tree.line_start(file.tree.position(start)[0])
+    indent = file.tree.source[at:start]
+    put(file, at, f"{indent}import {import_text(file)}{COMMENT}{file.tree.newline}", MOVES.id)
+    return line
 
 
 def _is_brought_by_name(file: File, node: cst.CSTNode, around: Sequence[cst.FunctionDef]) -> bool:

@@ -28,8 +28,9 @@ STAND_IN = rule(
     each lacks: it says so when it is asked for.
 
     An import that the program can do without stays as it is, in a `try`, under an `if` or behind one that leaves the function:
-    there the program takes its own way. So do `import xformers.ops` without `as`, which binds another name than it imports, and
-    `from flash_attn import *`; they are reported by the rule `cuda-only-import`, as is an import of what the stand-in lacks.
+    there the program takes its own way. So do one of a package in whose place a test puts something in `sys.modules`,
+    `import xformers.ops` without `as`, which binds another name than it imports, and `from flash_attn import *`; they are
+    reported by the rule `cuda-only-import`, as is an import of what the stand-in lacks.
 
     With `--target accelerator` torch's own function is written, where the calls of a file show that it means the same; the
     import goes with the last use of it, and every use of a package in a file changes, or none.
@@ -114,8 +115,11 @@ def is_answered(file: File, node: cst.Import | cst.ImportFrom) -> bool:
         whole = len(node.names) == 1 and (
             node.names[0].asname is not None or "." not in name and not _is_bound_again(file, name)
         )
+    top, tree = name.partition(".")[0], file.options.tree
     if (
-        name.partition(".")[0] not in stand_ins()
+        top not in stand_ins()
+        or tree is not None
+        and top in tree.put_in_place  # which the stand-in's modules would not follow
         or not whole
         or _asks_for_what_it_lacks(node, name)
         or _unpacks_another_number(file, node)
@@ -125,7 +129,7 @@ def is_answered(file: File, node: cst.Import | cst.ImportFrom) -> bool:
         isinstance(p, (cst.Try, cst.TryStar, cst.If, cst.With)) for p in file.tree.ancestors(node)
     ):
         return False
-    return not _comes_after_a_question(file, node, name.partition(".")[0])
+    return not _comes_after_a_question(file, node, top)
 
 
 def _comes_after_a_question(file: File, node: cst.CSTNode, top: str) -> bool:
