@@ -194,7 +194,7 @@ _OF_THE_WORD = re.compile(r"\bmust be (?:set to )?[`'\\\"]+cuda[`'\\\"]")
 _REFUSES_THE_CPU = re.compile(
     r"\bcpu\b[^.!\n]{0,60}(?:\bnot\b|n't\b|\bun)[ ]?(?:be[ ]|yet[ ]|currently[ ])*(?:support|allow|implement|possible|permit|work)"
     r"|(?:\bnot|n't|\bcannot|\bcan not|\bnever|\bunable to)[ ](?:\w+[ ]){0,3}?"
-    r"(?:support|run|work|train|implement|use|allow|possible|available|execute)\w*[ ](?:\w+[ ]){0,4}?\bcpus?\b"
+    r"(?:support|run|work|train|implement|use|allow|possible|available|execute)\w*[ ](?:(?!cuda|gpu)\w+[ ]){0,4}?\bcpus?\b"
     r"|\bunsupported (?:\w+ ){0,3}?cpu\b|\bno cpu (?:support|implementation|kernel|version)",
     re.IGNORECASE,
 )
