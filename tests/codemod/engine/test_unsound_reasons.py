@@ -136,6 +136,11 @@ def test_what_another_file_does(name: str) -> None:
     assert "tdev.zeros" in migrated({"made.py": text, "other.py": other}).code
 
 
+def test_what_another_file_calls_so_by_itself() -> None:
+    other = f"{_HEIR}def f(self):\n        fast = True\n        return fast\n"
+    assert "tdev.zeros" not in migrated({"made.py": _FLAG, "other.py": other}).code
+
+
 def test_a_question_and_its_word_stay_together() -> None:
     text = (
         'import torch\n\n\ndef f(args):\n    if torch.cuda.is_available():\n        device = "cuda"\n    elif args.no_mps:\n'

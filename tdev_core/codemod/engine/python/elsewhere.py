@@ -25,8 +25,9 @@ _PRIVATE = re.compile(rb"(?<!\w)_[a-zA-Z]\w*")
 _SET_ON_ITSELF = (
     re.compile(rb"self\.(\w+)[ \t]*(?::[^=\n]*|[-+*/|&]|//)?=(?!=)"),
     re.compile(rb"cls\.(\w+)[ \t]*(?::[^=\n]*|[-+*/|&]|//)?=(?!=)"),
-    re.compile(rb"\n[ \t]+(\w+)[ \t]*(?::[^=\n]*)?=(?!=)"),
 )
+_IN_ITS_BODY = re.compile(rb"\n([ \t]+)(\w+)[ \t]*(?::[^=\n]*)?=(?!=)")
+_FIRST_METHOD = re.compile(rb"\n([ \t]+)(?:async[ \t]+)?def[ \t]")
 _METHOD = re.compile(rb"def[ \t]+(\w+)")
 _PRIVATE_OF_ITSELF = re.compile(rb"\._(\w+)")
 _WORD = re.compile(rb"\w+")
@@ -113,6 +114,13 @@ def _said_by(raw: bytes, start: int) -> tuple[set[bytes], set[bytes]]:
     end = _NEXT_OF_MARGIN.search(raw, start)
     text = raw[start : end.start() if end is not None else len(raw)]
     given = {name for pattern in _SET_ON_ITSELF for name in pattern.findall(text)}
+    method = _FIRST_METHOD.search(text)
+    # As far in as its methods: what stands further in is a variable of theirs.
+    given |= {
+        name
+        for indent, name in _IN_ITS_BODY.findall(text)
+        if method is None or len(indent) <= len(method[1])
+    }
     private = {b"_" + name for name in _PRIVATE_OF_ITSELF.findall(text)}
     return given, private.union(_METHOD.findall(text))
 
