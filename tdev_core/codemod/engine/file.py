@@ -104,16 +104,16 @@ class File:
         self.names = names
         self.options = options
         self.filename = filename
-        self.tree = Tree(source, None if whole or options.lines else names, options.keep)
+        if options.tree is not None:
+            known = Known.of(options.tree)
+        else:
+            known = Known(told_alone(source), spoken=words_of(source))
+        self.tree = Tree(source, None if whole or options.lines else names, options.keep, known)
         torchs = options.tree.torch_of if options.tree is not None else frozenset()
         self.scopes = Scopes(self.tree, torchs if takes_torch_elsewhere(source) else frozenset())
         self.resolver = Resolver(
             self.tree, self.scopes, names, either=options.style != "accelerator"
         )
-        if options.tree is not None:
-            known = Known.of(options.tree)
-        else:
-            known = Known(told_alone(source), spoken=words_of(source))
         self.flow = Flow(self.resolver, known)
         self.changes: dict[tuple[int, int], Change] = {}
         self.findings: dict[tuple[str, int, str], Finding] = {}

@@ -40,6 +40,16 @@ _OF_SETTINGS = re.compile(rf"(?<![a-zA-Z0-9])(?:{SETTINGS})(?![a-zA-Z]|\[-?\d)",
 
 _LAST_KEY = re.compile(r"\[[\"'](\w+)[\"']\]\Z")
 
+SETTINGS_CLASS = re.compile(r"(?:Conf|Config|Configs|Settings|Args|Arguments|Options)\Z")
+"""What ends the name of a class whose objects hold what was typed."""
+
+_WORDS_OF_A_CLASS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+def snake(name: str) -> str:
+    """Return ``_big_engine`` of ``BigEngine``."""
+    return f"_{_WORDS_OF_A_CLASS.sub('_', name).lower()}"
+
 
 def is_of_settings(text: str) -> bool:
     """Tell whether an expression takes something out of what holds settings: not ``kwargs["input_ids"]``."""

@@ -32,7 +32,7 @@ from tdev_core.codemod.engine import (
 )
 from tdev_core.codemod.engine.analysis.tree import Tree
 from tdev_core.codemod.engine.api import WholeTextNeeded
-from tdev_core.codemod.engine.slicing.lexical import is_foreign_method, is_object_device
+from tdev_core.codemod.engine.slicing.lexical import is_foreign_method, object_of_device
 from tdev_core.codemod.engine.slicing.slicer import take_slice
 
 NAMES = Names.load()
@@ -652,7 +652,7 @@ def run(unused=None, *, last=None) -> ...:
     ],
 )
 def test_the_device_of_an_object(text: str, answer: bool) -> None:
-    assert is_object_device(text, text.index("device"), {"torch"}) is answer
+    assert bool(object_of_device(text, text.index("device"), {"torch"})) is answer
 
 
 def test_docstrings_in_left_out_text_ask_for_nothing() -> None:

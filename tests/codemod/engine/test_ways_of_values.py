@@ -625,6 +625,63 @@ def test_an_object_of_a_class_that_keeps_a_word(said: str, default: str, real: b
     assert changed(files, "solves.py") is not real
 
 
+LAYER = (
+    "import torch\nfrom torch import nn\n\n\nclass PackedLinear(nn.Module):\n    def __init__(self, n, device: str = 'cuda'):\n"
+    "        super().__init__()\n        self.device = device\n"
+)
+ADAPTS = (
+    "import torch\nfrom torch import nn\n{imports}\n\nclass Adapter(nn.Module):\n    def __init__(self, layer{said}):\n"
+    "        super().__init__()\n        self.device = (\n            layer.device if {asks} else next(layer.parameters()).device\n        )\n"
+    "        self.low = torch.zeros(3, device=self.device)\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "asks", "imports", "real"),
+    [
+        (": nn.Module", 'hasattr(layer, "device")', "from .packed import PackedLinear\n", False),
+        ("", 'hasattr(layer, "device")', "from .packed import PackedLinear\n", False),
+        ("", "isinstance(layer, PackedLinear)", "from .packed import PackedLinear\n", False),
+        ("", "type(layer) is packed.PackedLinear", "from . import packed\n", False),
+        # Which nothing in the file says it to be.
+        (": nn.Module", 'hasattr(layer, "device")', "", True),
+        ("", "layer.bias", "from .packed import PackedLinear\n", True),
+        (": torch.Tensor", 'hasattr(layer, "device")', "from .packed import PackedLinear\n", True),
+    ],
+)
+def test_an_object_that_may_be_of_a_class_that_keeps_a_word(
+    said: str, asks: str, imports: str, real: bool
+) -> None:
+    made = ADAPTS.format(said=said, asks=asks, imports=imports)
+    assert changed({"packed.py": LAYER, "adapts.py": made}, "adapts.py") is not real
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "real"),
+    [("layer", ": PackedLayer", False), ("layer", "", False), ("plain", "", True)],
+)
+def test_an_object_that_is_called_after_a_class_that_keeps_a_word(
+    name: str, said: str, real: bool
+) -> None:
+    keeps = "import torch\n\n\nclass PackedLayer:\n    def __init__(self, device):\n        self.device = device\n"
+    text = (
+        f"import torch\nfrom .packed import PackedLayer\n\n\ndef mask({name}{said}, n):\n"
+        f"    return {name}.unsqueeze(0), torch.ones(n, device={name}.device)\n"
+    )
+    assert changed({"packed.py": keeps, "masks.py": text}, "masks.py") is not real
+
+
+def test_a_word_of_another_object_that_a_class_is_made_with() -> None:
+    result = (
+        "class Result:\n    def __init__(self, n, device='cpu'):\n        self.device = device\n"
+        "        self.found = torch.zeros(n, device=self.device)\n\n\n"
+    )
+    solver = SOLVES.format(said="SerialChain").replace("class Solver", f"{result}class Solver")
+    solver += "\n    def solve(self, n):\n        return Result(n, device=self.device)\n"
+    files = {"chain.py": CHAIN.format(default='"cpu"'), "solves.py": solver}
+    assert "tdev.zeros(n" in rewritten(files, "solves.py")
+
+
 def test_a_tensor_of_the_function_around() -> None:
     text = (
         "import torch\n\n\ndef around(config: torch.Tensor, std: float):\n    def sample(n):\n"

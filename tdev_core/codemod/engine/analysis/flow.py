@@ -350,7 +350,7 @@ class Flow:
                 return frozenset({Kind.TYPED})
             if isinstance(base, cst.Name) and (made := self._of_own_class(base, attr)) is not None:
                 return made
-            if self._is_of_a_class_of_words(base, attr):
+            if self._may_keep_a_word(base, attr):
                 return UNKNOWN
             real = attr == "_execution_device" or self._holds_tensors(base)
             return frozenset({Kind.DEVICE}) if real else UNKNOWN
@@ -383,16 +383,15 @@ class Flow:
         kinds = frozenset(kind for value in values for kind in self.kinds(value))
         return kinds if kinds == {Kind.DEVICE} else None
 
-    def _is_of_a_class_of_words(self, base: cst.BaseExpression, attr: str) -> bool:
-        """Tell whether a parameter is annotated with a class of the tree that keeps what a person typed."""
-        if not isinstance(base, cst.Name) or not self.known.words:
+    def _may_keep_a_word(self, base: cst.BaseExpression, attr: str) -> bool:
+        """Tell whether an object may be of a class of the tree that keeps what a person typed."""
+        name = dotted(base) if self.known.words else None
+        if name is None:
             return False
-        for binding in self.scopes.of(base).lookup(base.value):
-            if isinstance(binding.node, cst.Param) and binding.node.annotation is not None:
-                said = self.tree.text(binding.node.annotation.annotation)
-                if any(f"{name}.{attr}" in self.known.words for name in re.findall(r"\w+", said)):
-                    return True
-        return False
+        homes = [p for p in self.tree.ancestors(base) if isinstance(p, cst.FunctionDef)]
+        plain = isinstance(base, cst.Name) and bool(homes)
+        text = self.tree.text(homes[-1]) if plain else self.tree.source
+        return self.known.may_keep_a_word(name, attr, text, self.tree.source)
 
     def _holds_tensors(self, node: cst.BaseExpression) -> bool:
         """Tell whether the ``device`` of an object is a real one: that of a tensor, a module or the like.

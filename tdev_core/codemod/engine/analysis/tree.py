@@ -16,6 +16,7 @@ import libcst as cst
 from tdev_core.codemod.engine.analysis.nodes import children
 from tdev_core.codemod.engine.analysis.parsing import parse
 from tdev_core.codemod.engine.api import Names
+from tdev_core.codemod.engine.python.known import Known
 from tdev_core.codemod.engine.python.lines import NEWLINE, Lines, Span
 from tdev_core.codemod.engine.slicing.cutting import Cut
 from tdev_core.codemod.engine.slicing.slicer import take_slice
@@ -29,7 +30,11 @@ class Tree(Lines):
     """The parsed file: ``source`` (without a byte order mark), nodes, parents and spans."""
 
     def __init__(
-        self, source: str, names: Names | None = None, marks: tuple[str, ...] = ()
+        self,
+        source: str,
+        names: Names | None = None,
+        marks: tuple[str, ...] = (),
+        known: Known | None = None,
     ) -> None:
         self.bom = source[:1] == "\ufeff"
         super().__init__(source[1:] if self.bom else source)
@@ -37,7 +42,10 @@ class Tree(Lines):
         parsed = _LONE_CR.sub("\n", self.source)
         feeds = [(*f.span(), "") for f in _FORM_FEED.finditer(parsed)] if "\f" in parsed else []
         parsed = _FORM_FEED.sub("", parsed) if feeds else parsed
-        slice_ = take_slice(parsed, names, marks) if names is not None and not feeds else None
+        if names is None or feeds:
+            slice_ = None
+        else:
+            slice_ = take_slice(parsed, names, marks, known)
         self._slice = slice_
         self.statements = slice_.statements if slice_ is not None else ()
         self.python = slice_.tree if slice_ is not None and parsed == self.source else None

@@ -32,6 +32,7 @@ from tdev_core.codemod.engine.python.statements import (
 from tdev_core.codemod.engine.python.tree import PythonTree
 from tdev_core.codemod.engine.python.uses import Use, use_of
 from tdev_core.codemod.engine.vocabulary import TENSOR_WORD
+from tdev_core.codemod.engine.vocabulary import TENSOR_WORD, is_documented_device, snake
 
 _DEFINED = re.compile(rb"def(?<!\wdef)[ \t]+(\w+)[ \t]*\(([^()]*(?:\([^()]*\)[^()]*)*)\)")
 _PARAMETER = re.compile(
@@ -72,7 +73,6 @@ _BY_ITSELF = re.compile(rb"[ \t]*(?:\w+_)?\Z")
 _KEPT_BY_NAME = re.compile(rb"device[ \t]*(?:=(?!=)|:)")
 _KEPT = re.compile(rb"device[ \t]*(?:=(?!=)|:|\(self\))")
 _KEEPS = re.compile(rb"(?:self\.|def[ \t]+)((?:\w+_)?)\Z")
-_WORDS_OF_A_CLASS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _REACH = 6000
 _WORDS = (b"device", b"cuda", b"gpu")
 # A device that is annotated as a word: `device: str`, `device: Literal["cuda", "cpu"]`.
@@ -376,11 +376,6 @@ def _classes_of(raw: bytes, name: bytes) -> set[bytes]:
 _KEEPS_A_DEVICE = re.compile(
     r"\w*Module|Accelerator|Fabric|Trainer|\w*PreTrainedModel|ModelMixin|\w*Pipeline|TrainingArguments|Metric"
 )
-
-
-def _snake(name: str) -> str:
-    """Return ``_big_engine`` of ``BigEngine``."""
-    return f"_{_WORDS_OF_A_CLASS.sub('_', name).lower()}"
 
 
 def _line_to(raw: bytes, at: int) -> tuple[int, int]:
@@ -1082,7 +1077,7 @@ class _Tree:
         found = [
             (self._texts[number].at(at), owner)
             for owner, number, at in self._keepers.get(attr, ())
-            if _snake(owner).endswith(f"_{name.lower()}") or owner == name
+            if snake(owner).endswith(f"_{name.lower()}") or owner == name
         ]
         called = self._called_as(name) if not found else []
         if called:
@@ -1127,7 +1122,7 @@ class _Tree:
         found = [
             name
             for name in self._tree.classes
-            if (snake := _snake(name)).endswith(wanted) or snake.startswith(f"{wanted}_")
+            if (cased := snake(name)).endswith(wanted) or cased.startswith(f"{wanted}_")
             if self._takes(name, set(filter(None, keywords.split(","))))
         ]
         return (
@@ -1197,16 +1192,16 @@ class _Tree:
         wanted = f"_{name.lower()}"
         return [
             each
-            for snake, each in self._by_last_word.get(wanted.rpartition("_")[2], ())
-            if snake.endswith(wanted)
+            for cased, each in self._by_last_word.get(wanted.rpartition("_")[2], ())
+            if cased.endswith(wanted)
         ]
 
     @cached_property
     def _by_last_word(self) -> dict[str, list[tuple[str, str]]]:
         found: dict[str, list[tuple[str, str]]] = {}
         for each in self._tree.classes:
-            snake = _snake(each)
-            found.setdefault(snake.rpartition("_")[2], []).append((snake, each))
+            cased = snake(each)
+            found.setdefault(cased.rpartition("_")[2], []).append((cased, each))
         return found
 
     def _is_given_real(self, name: str, attr: str) -> bool:
@@ -1252,17 +1247,25 @@ class _Tree:
         return real
 
     def words(self) -> frozenset[str]:
-        """Return ``Class.attribute`` of each class that others inherit from and that keeps what is not shown to be real."""
+        """Return ``Class.attribute`` of each class that keeps what is not shown to be real.
+
+        Of those that others inherit from, and those that set it themselves and are the only one of their name.
+        """
         bases = {
             base for each in self._tree.classes.values() for _, _, above in each for base in above
         }
         keys = {
             Asked("kept", owner, attr)
             for attr, kept in self._keepers.items()
-            for owner, _, _ in kept
-            if owner in bases
+            for owner, number, at in kept
+            if owner in bases or self._is_the_one_that_sets(owner, number, at)
         }
         return frozenset(f"{key.of}.{key.name}" for key in keys - self.real(keys))
+
+    def _is_the_one_that_sets(self, owner: str, number: int, at: int) -> bool:
+        """Tell whether a class of a name that no other has sets its device at a place in a text, and has no method for it."""
+        of_method = self._texts[number].raw.startswith(b"(", at + len(b"device"))
+        return not of_method and len(self._tree.classes.get(owner, ())) == 1
 
     @cached_property
     def _keepers(self) -> dict[str, set[tuple[str, int, int]]]:

@@ -36,6 +36,7 @@ from tdev_core.codemod.engine.vocabulary import (
     DEVICE_NAME,
     OTHERS,
     SETTINGS,
+    SETTINGS_CLASS,
     TENSOR_WORD,
     asked_as_device,
     holds_tensors,
@@ -94,8 +95,6 @@ _PROMISED = re.compile(
 _A_WORD = re.compile(r"(?:Optional\[)?(?:str|Literal\[[^\]]*'cuda[^\]]*\])\]?(?: \| None)?")
 
 _SETTINGS = re.compile(rf"(?:\w+_)?(?:{SETTINGS})", re.IGNORECASE)
-
-_OF_SETTINGS = re.compile(r"(?:Conf|Config|Configs|Settings|Args|Arguments|Options)\Z")
 
 
 def _is_typed(node: ast.expr) -> bool:
@@ -360,8 +359,8 @@ class Devices(Tensors):
         """Tell whether a device that an object keeps is a real one: that of a tensor, a module or the like."""
         if self._is_never(owner, OBJECT):
             return False
-        if (kept_by := self._class_of(owner)) and f"{kept_by}.{attr}" in self._known.words:
-            return False  # whatever else its object is asked for: a class of the tree keeps a word there
+        if self._may_keep_a_word(owner, attr):
+            return False  # whatever else its object is asked for
         if attr == "device" and self.holds(owner, OBJECT, deep):
             return True
         if attr != "device" and (self.holds(owner, TENSOR, deep) or self._is_object(owner)):
@@ -382,6 +381,21 @@ class Devices(Tensors):
         return bool(classes) and all(
             self._known.told(Asked("named", each, attr)) for each in classes
         )
+
+    def _may_keep_a_word(self, owner: ast.expr, attr: str) -> bool:
+        """Tell whether an object is, or may be, of a class of the tree that keeps a word in an attribute."""
+        kept_by = self._class_of(owner)
+        if kept_by and (
+            f"{kept_by}.{attr}" in self._known.words or not self._known.inherits(kept_by, attr)
+        ):
+            return True
+        if not self._known.words or not isinstance(owner, (ast.Name, ast.Attribute)):
+            return False
+        text = self._source
+        if isinstance(owner, ast.Name):
+            homes = [p for p in self._tree.ancestors(owner) if isinstance(p, FUNCTIONS)]
+            text = self._tree.source(homes[-1]) if homes else text
+        return self._known.may_keep_a_word(ast.unparse(owner), attr, text, self._source)
 
     def _handed_to_its_base(self, node: ast.Attribute) -> list[str]:
         """Return the classes of what a base keeps that a class has handed on to it by that name: ``super().__init__(estimator=classifier)``.
@@ -816,7 +830,7 @@ class Devices(Tensors):
     def _inherits(self, owner: ast.ClassDef, attr: str, want: Want) -> bool:
         if want != DEVICE or DEVICE_NAME.search(attr) is None:
             return False
-        if f"{owner.name}.{attr}" in self._known.words or _OF_SETTINGS.search(owner.name):
+        if f"{owner.name}.{attr}" in self._known.words or SETTINGS_CLASS.search(owner.name):
             return False
         return all(self._known.inherits(last_name(base), attr) for base in owner.bases)
 

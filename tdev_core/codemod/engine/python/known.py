@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from tdev_core.codemod.engine.api import ProgramTree
 from tdev_core.codemod.engine.asked import Asked
+from tdev_core.codemod.engine.vocabulary import SETTINGS_CLASS, snake
 
 
 def _nothing(_: Asked) -> bool:
@@ -55,6 +58,30 @@ class Known:
             choices_stay=True,
         )
 
+    def may_keep_a_word(self, owner: str, attr: str, text: str, source: str) -> bool:
+        """Tell whether a text says of an object that it may be of a class of the tree that keeps a word in an attribute.
+
+        Its annotation does, or who asks whether it is of that class. Where a file speaks of that class so does its name,
+        ``chain`` of ``SerialChain``, and who asks whether there is such an attribute, which torch's own modules have not.
+        ``text`` is what the object is used in, ``source`` the whole of that.
+        """
+        classes = _spoken_of(self.words, attr, source) if self.words else ()
+        if not classes:
+            return False
+        it, names = re.escape(owner), "|".join(classes)
+        said = re.findall(rf"(?<![\w.]){it}[ \t]*:([^=,)\n]+)", text)
+        asked = rf"\b(?:isinstance\(\s*{it}\s*,|type\(\s*{it}\s*\)\s*(?:is|==|in)\b)[^)\n]*\b(?:{names})\b"
+        if any(re.search(rf"\b(?:{names})\b", each) for each in said) or re.search(asked, text):
+            return True
+        if any(_SAYS_NO_MORE.fullmatch(each.strip()) is None for each in said):
+            return False
+        classes = tuple(name for name in classes if SETTINGS_CLASS.search(name) is None)
+        called = f"_{owner.rpartition('.')[2].strip('_').lower()}"
+        return any(snake(name).endswith(called) for name in classes) or (
+            bool(classes)
+            and re.search(rf"\bhasattr\(\s*{it}\s*,\s*[\"']{attr}[\"']\s*\)", text) is not None
+        )
+
     def is_constant(self, name: str, imported_from: str) -> bool:
         """Tell whether an imported name is a constant of the tree; ``.`` for a relative import."""
         return name in self.constants and self.is_own(imported_from)
@@ -63,3 +90,15 @@ class Known:
         """Tell whether an import is one of the tree's own; relative ones start with ``.``."""
         top = module.partition(".")[0]
         return not top or top in self.modules
+
+
+# What leaves open of which class an object is: a module, or anything.
+_SAYS_NO_MORE = re.compile(r"[\"']?(?:(?:torch\.)?nn\.)?(?:Module|Any|object)[\"']?")
+
+
+@lru_cache(maxsize=64)  # a text is asked for each of its devices
+def _spoken_of(words: frozenset[str], attr: str, source: str) -> tuple[str, ...]:
+    """Return the classes that keep a word in an attribute and that a text speaks of."""
+    end = f".{attr}"
+    classes = sorted(word.removesuffix(end) for word in words if word.endswith(end))
+    return tuple(n for n in classes if n in source and re.search(rf"\b{n}\b", source))

@@ -61,29 +61,30 @@ def continues_a_line(text: str, at: int) -> bool:
     return _GOES_ON.search(text[max(0, at - _REACH) : at]) is not None
 
 
-def is_object_device(text: str, at: int, torch: Container[str]) -> bool:
-    """Tell whether the word here is only that of an object's own device, which is a real one.
+def object_of_device(text: str, at: int, torch: Container[str]) -> str:
+    """Return the object whose own device the word here only is, which is a real one; nothing where it may be another's.
 
     So it is in ``x.device`` and ``device=x.device`` where ``x`` is a word for a tensor or a module, unless
     it is ``self`` (it may be set to anything), or one of the names under which the file knows ``torch``.
     """
     end = at + len("device")
     if text[at:end] != "device" or _NOT_A_READ.match(text, end):
-        return False
+        return ""
     if text[at - 1 : at] == ".":
         found = _READ.match(text, _chain_start(text, at - 1, "_.[]"))
         if found is None or found.end() != end:
-            return False
+            return ""
     else:
         found = _GIVEN.match(text, end)
         if found is None:
-            return False
+            return ""
     chain = _INDEX.sub("", found[1])
     root, last = chain.partition(".")[0], chain.rpartition(".")[2]
     if chain in ("self", "cls") or root in torch or _HOLDS_SETTINGS.search(last):
-        return False
+        return ""
     # What else may be a tensor is told by its use in its function, which the rules look at.
-    return found[1].endswith("]") or TENSOR_WORD.search(last) is not None
+    real = found[1].endswith("]") or TENSOR_WORD.search(last) is not None
+    return found[1] if real else ""
 
 
 def is_foreign_method(text: str, at: int, torch: Container[str]) -> bool:

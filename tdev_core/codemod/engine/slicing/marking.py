@@ -20,13 +20,14 @@ import ast
 import bisect
 from collections.abc import Iterable
 
+from tdev_core.codemod.engine.python.known import Known
 from tdev_core.codemod.engine.slicing.layout import Layout, Scope, Unit
 from tdev_core.codemod.engine.slicing.lexical import (
     attributes_in,
     called_in,
     is_foreign_method,
-    is_object_device,
     names_in,
+    object_of_device,
 )
 from tdev_core.codemod.engine.slicing.seeds import Seeds
 from tdev_core.codemod.engine.slicing.skeleton import Hole, skeleton
@@ -46,14 +47,15 @@ Holes = dict[Unit, list[Hole]]
 _MAY_GO = (*BLOCKS, *LEAVES, ast.ExceptHandler, ast.arg)
 
 
-def mark(layout: Layout, seeds: Seeds) -> Holes:
+def mark(layout: Layout, seeds: Seeds, known: Known) -> Holes:
     """Set ``kept`` and ``whole`` of the units that stay."""
-    return _Marker(layout, seeds).run()
+    return _Marker(layout, seeds, known).run()
 
 
 class _Marker:
-    def __init__(self, layout: Layout, seeds: Seeds) -> None:
+    def __init__(self, layout: Layout, seeds: Seeds, known: Known) -> None:
         self._source = layout.source
+        self._known = known
         self._layout = layout
         self._seeds = seeds
         self._starts = [unit.start for unit in layout.units]
@@ -67,7 +69,10 @@ class _Marker:
     def run(self) -> Holes:
         layout = self._layout
         for at in self._seeds.words_in(self._source):
-            if not is_object_device(self._source, at, layout.imported):
+            owner = object_of_device(self._source, at, layout.imported)
+            if not owner or self._known.may_keep_a_word(
+                owner, "device", self._source, self._source
+            ):
                 self._start_at(at)
         for at in self._seeds.functions_in(self._source):
             if not is_foreign_method(self._source, at, layout.imported):

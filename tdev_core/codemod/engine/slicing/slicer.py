@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tdev_core.codemod.engine.api import Names, WholeTextNeeded
+from tdev_core.codemod.engine.python.known import Known
 from tdev_core.codemod.engine.python.tree import parse
 from tdev_core.codemod.engine.slicing.cutting import Cut, Cutter
 from tdev_core.codemod.engine.slicing.layout import Layout
@@ -69,10 +70,12 @@ class Slice:
         return used
 
 
-def take_slice(source: str, names: Names, marks: tuple[str, ...] = ()) -> Slice | None:
+def take_slice(
+    source: str, names: Names, marks: tuple[str, ...] = (), known: Known | None = None
+) -> Slice | None:
     """Return the part of a text that the rules can see; None where nothing goes or Python cannot parse it.
 
-    ``marks`` are what comments say on lines that stay, besides the engine's own.
+    ``marks`` are what comments say on lines that stay, besides the engine's own; ``known`` what other files tell.
     ``source`` has no byte order mark and no line end but ``\\n`` and ``\\r\\n``.
     """
     if may_be_kept(source, marks):
@@ -84,7 +87,7 @@ def take_slice(source: str, names: Names, marks: tuple[str, ...] = ()) -> Slice 
             return None
         seeds, layout = Seeds.of(names), Layout(source, tree)
         cutter = Cutter(layout, seeds)
-        cuts = cutter.cuts(tree.body, mark(layout, seeds))
+        cuts = cutter.cuts(tree.body, mark(layout, seeds, known or Known()))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     layout.forget()

@@ -154,7 +154,9 @@ class _Bindings:
             return all(self.is_known(arm.strip(), deep - 1) for arm in choice.groups())
         if _OF_OBJECT.match(value) and not _OF_SELF.match(value):
             owner, _, attr = value.rpartition(".")
-            if _OF_SETTING.search(value) or self._is_of_a_class_of_words(owner, attr):
+            if _OF_SETTING.search(value) or self._known.may_keep_a_word(
+                owner, attr, self.text, self.text
+            ):
                 return False
             if owner[-1:] in "])" or TENSOR_WORD.search(owner.rpartition(".")[2]):
                 return True
@@ -167,15 +169,6 @@ class _Bindings:
             self._answers[value] = True  # while what it is bound to is looked at
             known = self._answers[value] = self._is_known_name(value, deep - 1)
         return known
-
-    def _is_of_a_class_of_words(self, owner: str, attr: str) -> bool:
-        """Tell whether a parameter is annotated with a class of the tree that keeps what a person typed."""
-        if not self._known.words or not owner.isidentifier():
-            return False
-        said = re.findall(
-            rf"(?<![\w.]){owner}[ \t]*:[ \t]*[\"']?(?:Optional\[)?(?:\w+\.)*(\w+)", self.text
-        )
-        return any(f"{name}.{attr}" in self._known.words for name in said)
 
     def _is_known_name(self, name: str, deep: int) -> bool:
         text = self.text
