@@ -625,6 +625,37 @@ def test_an_object_of_a_class_that_keeps_a_word(said: str, default: str, real: b
     assert changed(files, "solves.py") is not real
 
 
+MADE_BY_NAME = (
+    "import torch\nfrom .core import Env, register\n\n\n{keeps}class {name}(Env):\n"
+    "    def __init__(self, name, device: {said}):\n        self.start = torch.zeros(3, device=device)\n"
+)
+MAKES_BY_NAME = (
+    "KNOWN = {}\n\n\ndef register(cls):\n    KNOWN[cls.__name__] = cls\n    return cls\n\n\n"
+    "class Env:\n    pass\n\n\ndef make(name, **kwargs):\n    return KNOWN[name](name, **kwargs)\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("keeps", "twin", "said", "real"),
+    [
+        ("@register\n", "@register\n", "str", False),
+        ("@register\n", "@register\n", "torch.device", True),
+        # Which is made by others, or nobody.
+        ("", "@register\n", "str", True),
+        ("@register\n", "", "str", True),
+    ],
+)
+def test_a_class_that_is_registered_beside_one_that_takes_a_word(
+    keeps: str, twin: str, said: str, real: bool
+) -> None:
+    files = {
+        "core.py": MAKES_BY_NAME,
+        "hills.py": MADE_BY_NAME.format(keeps=keeps, name="Hills", said="torch.device"),
+        "roads.py": MADE_BY_NAME.format(keeps=twin, name="Roads", said=said),
+    }
+    assert changed(files, "hills.py") is not real
+
+
 LAYER = (
     "import torch\nfrom torch import nn\n\n\nclass PackedLinear(nn.Module):\n    def __init__(self, n, device: str = 'cuda'):\n"
     "        super().__init__()\n        self.device = device\n"

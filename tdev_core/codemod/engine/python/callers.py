@@ -1024,7 +1024,24 @@ class _Tree:
             with suppress(RecursionError):
                 if any(self._is_given_a_word(key, number) for number in texts):
                     found.add(key)
+                elif self._has_a_twin_of_words(key):
+                    found.add(key)
         return frozenset(found)
+
+    def _has_a_twin_of_words(self, key: Asked) -> bool:
+        """Tell whether a class is registered, and made by who looks it up, beside an heir of the same base that says that it takes a word."""
+        for _, node in self._heads(key.of, "parameter"):
+            registers = _registers(node) if isinstance(node, ast.ClassDef) else set()
+            for base in map(last_name, node.bases) if isinstance(node, ast.ClassDef) else ():
+                for name in sorted(self._heirs.get(base, set()) - {key.of} if registers else ()):
+                    for statement, twin in self._nodes_of(name):
+                        init = None if statement.of_tests else _init(twin)
+                        if init is None or registers.isdisjoint(_registers(twin)):
+                            continue
+                        signature = _Signature(statement, init, twin)
+                        if signature.has(key.name) and signature.takes_words(key.name, False):
+                            return True
+        return False
 
     def _is_given_a_word(self, key: Asked, number: int) -> bool:
         """Tell whether a file gives a word to a parameter that is annotated as a device."""
@@ -1709,6 +1726,12 @@ def _is_wrapped(node: ast.AST) -> bool:
         _PLAIN.match(ast.unparse(each.func if isinstance(each, ast.Call) else each)) is None
         for each in getattr(node, "decorator_list", ())
     )
+
+
+def _registers(node: ast.ClassDef) -> set[str]:
+    """Return the decorators that keep a class for who looks it up: ``@env_register``, ``@MODELS.register("a")``."""
+    called = (each.func if isinstance(each, ast.Call) else each for each in node.decorator_list)
+    return {name for name in map(ast.unparse, called) if "register" in name.lower()}
 
 
 def _has_field(node: ast.ClassDef, attr: str) -> bool:

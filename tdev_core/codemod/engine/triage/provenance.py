@@ -12,7 +12,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable
 
-from tdev_core.codemod.engine.asked import Asked
+from tdev_core.codemod.engine.asked import Asked, Way
 from tdev_core.codemod.engine.python.devices import Devices
 from tdev_core.codemod.engine.python.known import Known
 from tdev_core.codemod.engine.python.lines import Lines
@@ -182,9 +182,9 @@ class _Bindings:
                 if before.rstrip()[-1:] not in ("=", ":", "[", "|"):  # a parameter, not a default
                     kind = _ANNOTATED.match(text, end)
                     real = kind is not None and _DEVICE_TYPE.match(kind[1]) is not None
-                    if not real and not self._known.told(
-                        Asked("parameter", self._owner(start), name)
-                    ):
+                    # Somebody in the tree may say otherwise, by what is given.
+                    way: Way = "word" if real else "parameter"
+                    if self._known.told(Asked(way, self._owner(start), name)) is real:
                         return False
                     bound = True
                 continue
