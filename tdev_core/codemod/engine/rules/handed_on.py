@@ -13,6 +13,7 @@ from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.rules.import_order import STDLIB
 from tdev_core.codemod.engine.rules.speaks_of_others import knows_mps
+from tdev_core.codemod.engine.rules.tensors import is_own_device
 from tdev_core.codemod.engine.vocabulary import LIBRARIES
 from tdev_core.ecosystem.device_table import named
 
@@ -52,7 +53,9 @@ UNKNOWN = rule(
     `str(tdev.device("cuda"))`. The engine cannot tell which, and lists the place.
 
     A variable that may hold CUDA's name and is given to a package beside the program, as `device`, is listed
-    with what to write. So is `accelerator="cuda"`, which is CUDA alone to Lightning: `"gpu"` is any that it knows.
+    with what to write. So is `accelerator="cuda"`, which is CUDA alone to Lightning: `"gpu"` is any that it knows. Its
+    `load_from_checkpoint` calls `torch.load`, whoever's class it is a method of: what it is given as `map_location` is listed
+    where it may be a word.
     """,
 )
 
@@ -117,11 +120,16 @@ def _held(file: File, call: cst.Call, node: cst.Arg) -> None:
         return
     if node.keyword is None or not _DEVICE_KEYWORD.search(node.keyword.value) or _moves(call):
         return
-    if not isinstance(value, (cst.Name, cst.Attribute)) or not _is_foreign(file, call.func):
+    if not isinstance(value, (cst.Name, cst.Attribute)):
         return
-    if Kind.CUDA in file.flow.kinds(value):
-        name, text = dotted(call.func) or "a call", file.tree.text(value)
-        said = f'{text} may be "cuda" and is handed to {name}, which calls torch itself'
+    name, text = dotted(call.func) or file.tree.text(call.func), file.tree.text(value)
+    said = f'{text} may be "cuda" and is handed to {name}, which calls torch itself'
+    func = call.func
+    loads = isinstance(func, cst.Attribute) and func.attr.value == "load_from_checkpoint"
+    if loads and node.keyword.value == "map_location":
+        if file.flow.may_be_cuda(value) and not is_own_device(file, value):
+            file.find(UNKNOWN, node, f"{said}: a word has to become tdev.device(...) before")
+    elif Kind.CUDA in file.flow.kinds(value) and _is_foreign(file, call.func):
         file.find(UNKNOWN, node, f"{said}: hand it str(tdev.device({text}))")
 
 

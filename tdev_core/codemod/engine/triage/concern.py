@@ -51,6 +51,8 @@ _LOADED_TO_THE_CPU = {
     ),
     "from_url": re.compile(rf"\s*\({_ARGUMENT}*?\bmap_location\s*=\s*{_TO_THE_CPU}"),
 }
+# Lightning's, of whatever class: it hands on to `torch.load` where a checkpoint is to go.
+_LIGHTNINGS = re.compile(rf"load_from_checkpoint\({_ARGUMENT}*?\bmap_location\s*=\s*[A-Za-z_]")
 _ALIAS = re.compile(r"torch(?:\.\w+)*[ \t]+as[ \t]+(\w+)")
 _FROM = re.compile(
     r"from[ \t]+torch[\w.]*[ \t]+import[ \t]*(\((?:#[^\n\r]*|[^)#])*\)|(?:\\\r?\n|[^\n\r;])*)"
@@ -99,6 +101,8 @@ def _makes_a_device(text: str, known: Known) -> Literal["", "made", "unknown"]:
     if _PINNED.search(text) or _of_settings(text):
         return "made"
     if "device_ids" in text or ORDINAL_MOVES.search(text):
+        return "made"
+    if "load_from_checkpoint(" in text and _LIGHTNINGS.search(text) is not None:
         return "made"
     for word, pattern in _MAKER.items():
         for found in pattern.finditer(text):
