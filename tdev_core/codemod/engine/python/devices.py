@@ -86,6 +86,13 @@ _MAKERS = frozenset(
     }
 )
 
+# What objects of other packages' classes keep one in: `SamPredictor.device`.
+_KEEP = frozenset(
+    ".".join(parts[-2:])
+    for parts in (name.split(".") for name in give_devices())
+    if parts[-2][:1].isupper()
+)
+
 # What a docstring says of what is given: `:rtype: torch.device`, or the first line below `Returns:`.
 _PROMISED = re.compile(
     r":rtype:\s*(?::\w+:)?[`~]*torch\.device\b(?![^\n]*\bstr)"
@@ -194,7 +201,11 @@ class Devices(Tensors):
             return self._is_device(node, deep - 1)
         if want.kind == "device":
             return self._has_devices(node, want)
-        return want == OBJECT and self._is_object(node) or super()._is(node, want, deep)
+        if want == OBJECT and (
+            self._is_object(node) or f"{self._class_of(node)}.device" in _KEEP
+        ):
+            return True
+        return super()._is(node, want, deep)
 
     def _is_device(self, node: ast.expr, deep: int) -> bool:
         match node:
