@@ -205,6 +205,9 @@ class Devices(Tensors):
             self._is_object(node) or f"{self._class_of(node)}.device" in _KEEP
         ):
             return True
+        if want == OBJECT and isinstance(node, ast.BinOp):
+            # What is counted with tensors is one: `(1.0 - alphas) / alphas`.
+            return any(self.holds(each, OBJECT, deep - 1) for each in (node.left, node.right))
         return super()._is(node, want, deep)
 
     def _is_device(self, node: ast.expr, deep: int) -> bool:
