@@ -742,3 +742,54 @@ def test_a_device_that_another_file_tells_of_is_real_in_a_second_run_too(base: s
     files = {"base.py": base, "tile.py": tile}
     assert "tdev" in migrated(files, "base.py").code
     assert "from torch import ones" in migrated(files, "tile.py").code
+REFUSES = """import torch
+
+
+def choose():
+    if torch.cuda.is_available():
+        device = "cuda"
+    elif torch.backends.mps.is_available():
+        device = "mps"
+    else:
+        device = "cpu"
+    return device
+
+
+def checked(device=None):
+    if device is None or device == "auto":
+        device = choose()
+    else:
+        kind = device if isinstance(device, str) else device.type
+        if {asks}:
+{refuses}        elif kind == "mps":
+            if not torch.backends.mps.is_available():
+                raise RuntimeError("no MPS")
+        elif kind == "cpu":
+            pass
+{ends}    return device
+
+
+def load(path, device=None):
+    device = checked(device)
+    return torch.load(path, map_location=device), torch.zeros(3, device=device)
+"""
+REFUSAL = "            if not torch.cuda.is_available():\n                raise RuntimeError('no CUDA')\n"
+ENDS = "        else:\n            raise RuntimeError('a device is cuda, mps or cpu')\n"
+
+
+@pytest.mark.parametrize(
+    ("asks", "refuses", "ends", "real"),
+    [
+        ('kind == "cuda"', REFUSAL, ENDS, True),
+        ('kind.startswith("cuda")', REFUSAL, "", True),
+        # "cuda:0" comes by.
+        ('kind == "cuda"', REFUSAL, "", False),
+        ('kind == "cuda"', "            print(kind)\n", ENDS, False),
+        ('other == "cuda"', REFUSAL, ENDS, False),
+    ],
+)
+def test_a_word_that_was_refused_beside_other_accelerators(
+    asks: str, refuses: str, ends: str, real: bool
+) -> None:
+    text = REFUSES.format(asks=asks, refuses=refuses, ends=ends)
+    assert changed({"loads.py": text}, "loads.py") is not real

@@ -256,7 +256,11 @@ class Devices(Tensors):
                 last = called.attr if isinstance(called, ast.Attribute) else ast.unparse(called)
                 return last in self._known.promised
             case ast.Name(id=name):
-                return self._was_asked_for_its_type(node) or self._was_a_word(node, name)
+                return (
+                    self._was_asked_for_its_type(node)
+                    or self._was_a_word(node, name)
+                    or self._was_refused(node, name)
+                )
             case _:
                 return False
 
@@ -333,8 +337,13 @@ class Devices(Tensors):
                 if kept is None or kept.said or kept.methods or not kept.given:
                     return False
                 return all(not steps and self._is_there(value) for value, steps in kept.given)
+            case ast.Constant(value=value):
+                return value is not None
             case ast.Call(func=func):
-                return self._name(func).endswith((".device", ".get_default_device"))
+                if self._name(func).endswith((".device", ".get_default_device")):
+                    return True
+                given = [r for home in self._functions_of(func) for r in self.all_returned(home)]
+                return bool(given) and all(map(self._is_there, given))
             case ast.IfExp(test=ast.Compare(left=left, ops=[ast.IsNot()]), body=body, orelse=other):
                 return self._is_there(other) and (
                     ast.unparse(left) == ast.unparse(body) or self._is_there(body)
@@ -348,8 +357,13 @@ class Devices(Tensors):
 
     def _takes_nothings_place(self, node: ast.Name, name: str) -> bool:
         for statement in self._statements_before(node):
-            if isinstance(statement, ast.If) and not statement.orelse:
-                if ast.unparse(statement.test) == f"{name} is None" and any(
+            if isinstance(statement, ast.If) and not any(
+                stores(each, name) for each in statement.orelse
+            ):
+                test = statement.test
+                either = isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or)
+                asked = test.values if isinstance(test, ast.BoolOp) and either else [test]
+                if f"{name} is None" in map(ast.unparse, asked) and any(
                     always_gives(each, name) for each in statement.body
                 ):
                     parts = (part for part in ast.walk(statement) if type(part) in BINDERS)
@@ -640,6 +654,62 @@ class Devices(Tensors):
             if stores(statement, name):
                 return False
         return False
+
+    def _was_refused(self, node: ast.Name, name: str) -> bool:
+        """Tell whether CUDA's name was refused where there is no CUDA, in a chain that asks for others: such a question stays CUDA's."""
+        if not self._known.choices_stay or "torch.cuda.is_available()" not in self._source:
+            return False
+        for statement in self._statements_before(node):
+            if isinstance(statement, ast.If):
+                arms = (statement.body, statement.orelse)
+                if self._refuses_cuda(statement, name) or all(
+                    any(self._refuses_cuda(each, name) for each in arm)
+                    or self._makes_device(arm, name)
+                    for arm in arms
+                ):
+                    return True
+            if stores(statement, name):
+                return False
+        return False
+
+    def _refuses_cuda(self, chain: ast.stmt, name: str) -> bool:
+        """Tell whether an ``if`` refuses CUDA's name where there is no CUDA, and whatever else may name it."""
+        links: list[ast.If] = []
+        rest: list[ast.stmt] = [chain]
+        while len(rest) == 1 and isinstance(rest[0], ast.If):
+            links.append(rest[0])
+            rest = rest[0].orelse
+        tests = [ast.unparse(link.test) for link in links]
+        if not any(OTHERS.search(test) for test in tests):
+            return False
+        ends = bool(rest) and isinstance(rest[-1], ast.Raise)
+        return any(
+            re.search(r"[\"']cuda\b", test) is not None
+            and (ends or "startswith" in test or " in " in test)
+            and self._is_about(link.test, name)
+            and any(
+                isinstance(each, ast.If)
+                and ast.unparse(each.test) == "not torch.cuda.is_available()"
+                and isinstance(each.body[-1], ast.Raise)
+                for each in link.body
+            )
+            for link, test in zip(links, tests, strict=True)
+        )
+
+    def _is_about(self, test: ast.expr, name: str) -> bool:
+        """Tell whether a test reads a variable, or one that is made of it: ``kind = device if isinstance(device, str) else device.type``."""
+        made = [
+            part.value
+            for each in ast.walk(test)
+            if isinstance(each, ast.Name)
+            for part in self._bindings(test, each.id)
+            if isinstance(part, ast.Assign)
+        ]
+        return any(
+            isinstance(each, ast.Name) and each.id == name
+            for value in (test, *made)
+            for each in ast.walk(value)
+        )
 
     def _is_set_again(self, node: ast.Name, statement: ast.stmt, name: str) -> bool:
         """Tell whether a loop that a statement stands before gives a variable another value, which its next turn reads."""

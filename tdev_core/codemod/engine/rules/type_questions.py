@@ -188,12 +188,6 @@ def judge(file: File, asked: Asked) -> Judged:
         if _OF_A_RUNTIME.search(file.tree.text(operand)):
             said = "may be what another runtime calls it; left as it is"
             return Judged(Stays(f"{short(file, operand)} {said}", opens=False))
-    if asked.compares:
-        formatted = file.tree.text(operand).startswith(("str(", "f'", 'f"'))
-        of_tdev = file.options.style != "accelerator"
-        if asked.exact and not formatted and of_tdev and is_own_device(file, operand):
-            said = "is a torch.device, which no string is equal to: compare its type"
-            return Judged(Stays(f"{short(file, operand)} {said}", opens=False))
     if (
         file.options.style == "alias"
         and asked.compares
@@ -204,6 +198,12 @@ def judge(file: File, asked: Asked) -> Judged:
             return Judged(Stays(said, severity="note", opens=False))
     if (stays := _beside_others(file, asked)) is not None:
         return Judged(stays)
+    if asked.compares:
+        formatted = file.tree.text(operand).startswith(("str(", "f'", 'f"'))
+        of_tdev = file.options.style != "accelerator"
+        if asked.exact and not formatted and of_tdev and is_own_device(file, operand):
+            said = "is a torch.device, which no string is equal to: compare its type"
+            return Judged(Stays(f"{short(file, operand)} {said}", opens=False))
     if file.options.style == "accelerator":
         return Judged()
     return for_itself(file, asked)
