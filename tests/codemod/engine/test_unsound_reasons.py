@@ -41,6 +41,17 @@ WRAPPED = {
         'class Sampler:\n    def draw(self):\n        return self.cfg.cuda and torch.zeros(4, device="cuda")\n',
         "tdev.zeros(4",
     ),
+    "a list that is filled before it is saved": (
+        "import torch\n\n\nclass Kept:\n    def fill(self, net, rows):\n        found = []\n        for row in rows:\n"
+        '            found.append(net(row))\n        torch.save(found, "rows.pt")\n\n'
+        '    def read(self):\n        return torch.load("rows.pt")\n',
+        "tdev.load(",
+    ),
+    "a second value that is saved by the same name": (
+        'import torch\n\n\nclass Kept:\n    def start(self):\n        torch.save(0, "state.pt")\n\n'
+        '    def keep(self, net):\n        torch.save(net, "state.pt")\n\n    def read(self):\n        return torch.load("state.pt")\n',
+        "tdev.load(",
+    ),
     "a method called skip": (
         f'{KEPT}def f(x, it):\n    use = {STAYS}\n    if use:\n        print("fast")\n    else:\n        it.skip()\n'
         '    return torch.zeros(4, device="cuda")\n',

@@ -773,7 +773,9 @@ def load(path, device=None):
     device = checked(device)
     return torch.load(path, map_location=device), torch.zeros(3, device=device)
 """
-REFUSAL = "            if not torch.cuda.is_available():\n                raise RuntimeError('no CUDA')\n"
+REFUSAL = (
+    "            if not torch.cuda.is_available():\n                raise RuntimeError('no CUDA')\n"
+)
 ENDS = "        else:\n            raise RuntimeError('a device is cuda, mps or cpu')\n"
 
 

@@ -201,9 +201,7 @@ class Devices(Tensors):
             return self._is_device(node, deep - 1)
         if want.kind == "device":
             return self._has_devices(node, want)
-        if want == OBJECT and (
-            self._is_object(node) or f"{self._class_of(node)}.device" in _KEEP
-        ):
+        if want == OBJECT and (self._is_object(node) or f"{self._class_of(node)}.device" in _KEEP):
             return True
         if want == OBJECT and isinstance(node, ast.BinOp):
             # What is counted with tensors is one: `(1.0 - alphas) / alphas`.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import libcst as cst
@@ -159,6 +160,31 @@ def _resolved(tree: PythonTree, value: ast.expr) -> ast.expr:
     return _resolved(tree, last.value)
 
 
+def _items_of(loop: ast.For, name: str) -> ast.expr | None:
+    """Return what a loop takes the values of one of its variables from: of ``for a, b in zip(x, y)`` one of them."""
+    match loop.target, loop.iter:
+        case ast.Name(), items:
+            return items
+        case ast.Tuple(elts=targets), ast.Call(func=ast.Name(id="zip"), args=args):
+            given = zip(targets, args, strict=False)
+            return next((a for t, a in given if isinstance(t, ast.Name) and t.id == name), None)
+        case _:
+            return None
+
+
+def _may_be_one(one: str, other: str) -> bool:
+    """Tell whether two names of files may be the same: ``self.folder/*_set`` and ``self.folder/test_set``."""
+    if one == other:
+        return True
+    (folder, _, name), (beside, _, also) = (
+        each.rpartition("/") if each.startswith("self.") else ("", "", each)
+        for each in (one, other)
+    )
+    if folder and beside:
+        return folder == beside and (fnmatchcase(name, also) or fnmatchcase(also, name))
+    return name == also and "*" not in name
+
+
 class _Saved:
     """The values that a class, or a file without classes, saves under the name of what it loads.
 
@@ -181,8 +207,8 @@ class _Saved:
         """Tell whether all that it loads has been saved by its owner, and lies on none."""
         own = _function(self._tree, self._call)
         names = self._names(self._call.args[0], own)
+        left = set(names)
         values: list[tuple[ast.expr, Function | None]] = []
-        found = False
         for saving in self._parts:
             if not isinstance(saving, ast.Call) or len(saving.args) < 2:
                 continue
@@ -201,13 +227,12 @@ class _Saved:
             here = self._names(saving.args[1], home)
             if self._is_just_before(saving):
                 return True
-            if not here.isdisjoint(names):
-                names -= here
-                if not self._is_a_data_sets(home):
-                    values.append((saving.args[0], home))
-                found = True
+            same = {name for name in names if any(_may_be_one(name, each) for each in here)}
+            left -= same
+            if same and not self._is_a_data_sets(home):
+                values.append((saving.args[0], home))
         # All that it may be has been saved here.
-        return found and not names and all(self._on_the_cpu(*each) for each in values)
+        return bool(names) and not left and all(self._on_the_cpu(*each) for each in values)
 
     def _is_a_data_sets(self, home: Function | None) -> bool:
         """Tell whether a data set prepares its own files there, of nothing that it is given, in a file that names no device."""
@@ -241,12 +266,22 @@ class _Saved:
             case ast.Call(func=ast.Attribute(attr="join"), args=[*_, last]):
                 return self._names(last, home)
             case ast.BinOp(left=left, op=ast.Div(), right=right):
-                folder = ast.unparse(left)
-                if folder.startswith("self.") and isinstance(
-                    _resolved(self._tree, right), ast.JoinedStr
-                ):
-                    return {f"{folder}/*"}
+                folder, below = ast.unparse(left), _resolved(self._tree, right)
+                if not folder.startswith("self."):
+                    return self._names(right, home)
+                if isinstance(below, ast.JoinedStr):
+                    parts = (getattr(each, "value", "*") for each in below.values)
+                    return {f"{folder}/{''.join(p if isinstance(p, str) else '*' for p in parts)}"}
+                if isinstance(below, ast.Constant) and isinstance(below.value, str):
+                    return {f"{folder}/{below.value}"}
                 return self._names(right, home)
+            case ast.JoinedStr(values=[ast.FormattedValue(value=ast.Name(id=name)), *rest]) if (
+                home is not None and all(isinstance(each, ast.Constant) for each in rest)
+            ):
+                # `f"{split}.pt"` of each split that a loop has
+                ends = "".join(str(each.value) for each in rest if isinstance(each, ast.Constant))
+                starts = self._of_loop(name, home)
+                return {f"{each}{ends}" for each in starts} or {f"{id(home)} {ends}"}
             case ast.IfExp(body=body, orelse=orelse):
                 return self._names(body, home) | self._names(orelse, home)
             case ast.Attribute() | ast.Subscript() as part if ast.unparse(part).startswith("self."):
@@ -263,8 +298,9 @@ class _Saved:
                 isinstance(n, ast.Name) and n.id == name for n in ast.walk(loop.target)
             ):
                 continue
-            if isinstance(loop.iter, (ast.Tuple, ast.List)) and isinstance(loop.target, ast.Name):
-                return set().union(*(self._names(each, home) for each in loop.iter.elts))
+            items = _items_of(loop, name)
+            if isinstance(items, (ast.Tuple, ast.List)):
+                return set().union(*(self._names(each, home) for each in items.elts))
             for part in ast.walk(loop.iter):
                 if isinstance(part, ast.Name):
                     listed = re.fullmatch(
@@ -283,6 +319,8 @@ class _Saved:
         match _resolved(self._tree, value):
             case ast.Constant() | ast.JoinedStr() | ast.Compare():
                 return True
+            case ast.List(elts=[]) | ast.Dict(keys=[]) if isinstance(value, ast.Name):
+                return self._is_bound_there(value.id, home, below)  # which is filled later
             case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts):
                 return all(self._on_the_cpu(part, home, below) for part in parts)
             case ast.Dict(values=parts):
@@ -322,6 +360,8 @@ class _Saved:
             returned = [n.value for n in ast.walk(defined) if isinstance(n, ast.Return) and n.value]
             if returned and all(self._on_the_cpu(each, defined, depth) for each in returned):
                 return True
+        if re.fullmatch(r"torch\.(?:cat|concat|stack|[hv]stack)", func) and call.args:
+            return self._on_the_cpu(call.args[0], home, depth)
         if not self._silent:
             return False
         if func in self._classes:
@@ -404,8 +444,8 @@ class _Saved:
         """Tell whether a variable's value lies there: what is loaded of the same file does where the rest does."""
         if self._silent and isinstance(value, ast.Call):
             func = ast.unparse(value.func)
-            if func == "torch.load" and not self._names(value.args[0], home).isdisjoint(
-                self._names(self._call.args[0], _function(self._tree, self._call))
-            ):
+            own = self._names(self._call.args[0], _function(self._tree, self._call))
+            here = self._names(value.args[0], home) if func == "torch.load" else set()
+            if any(_may_be_one(name, each) for name in own for each in here):
                 return True
         return self._on_the_cpu(value, home, depth)
