@@ -16,6 +16,7 @@ from tdev_core.codemod.engine.rules.architecture import (
     names_an_architecture,
 )
 from tdev_core.codemod.engine.rules.arms import ARMS, enclosing_function, is_the_rest
+from tdev_core.codemod.engine.rules.attention import SDPA_KERNEL, names_math
 from tdev_core.codemod.engine.rules.backend_questions import ASKED, chooses_between_backends
 from tdev_core.codemod.engine.rules.build_version import NAME as VERSION_NAME
 from tdev_core.codemod.engine.rules.build_version import build_version
@@ -270,6 +271,8 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
             file.find(KERNEL, found.node, f"{name}: {why}; {LEFT}", "note")
             return
     call = call_of(file, found.node)
+    if name == SDPA_KERNEL and names_math(file, file.tree.span(found.node)[1]):
+        return
     if asks_for_a_public_name(file, found) or is_made_alike(file, name, call):
         return
     if name in names.routed and (where := place_of_identity(file, found)) is not None:
