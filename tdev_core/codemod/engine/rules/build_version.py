@@ -244,12 +244,22 @@ def _is_in_a_message(tree: PythonTree, node: ast.AST) -> bool:
 
 def _is_only_asked(file: File, found: Reference) -> bool:
     """Tell whether a file asks torch nothing but whether it was built with CUDA: the answer is the same there."""
-    if file.options.style != "explicit" or found.target != "torch":
+    if file.options.style != "explicit":
         return False
-    asked = [n for n in file.tree.of(cst.Attribute) if file.resolver.torch_name(n) == NAME]
-    if not all(_is_test(file, n) or _tells(file, n) or _asked_before(file, n) for n in asked):
-        return False
-    return not _chooses_a_gpu(file, file.tree.parents[found.node])
+    return only_asks_for_the_build(file) and not _chooses_a_gpu(file, file.tree.parents[found.node])
+
+
+def only_asks_for_the_build(file: File) -> bool:
+    """Tell whether a version is asked for nothing but whether there is one, and looked at where that is so; or told."""
+    imports = (cst.ImportAlias, cst.AsName, cst.Attribute)
+    asked = [
+        n
+        for n in file.tree.of(cst.Attribute, cst.Name)
+        if file.resolver.torch_name(n) == NAME and not isinstance(file.tree.parents[n], imports)
+    ]
+    return bool(asked) and all(
+        _is_test(file, n) or _tells(file, n) or _asked_before(file, n) for n in asked
+    )
 
 
 def _is_known_there(file: File, found: Reference) -> bool:
@@ -281,7 +291,11 @@ def _asked_before(file: File, node: cst.CSTNode) -> bool:
     for parent in file.tree.ancestors(node):
         if isinstance(parent, cst.BooleanOperation) and below is parent.right:
             if isinstance(parent.operator, cst.And):
-                return file.resolver.torch_name(parent.left) == NAME
+                left = parent.left
+                if isinstance(left, cst.Comparison) and _asks_for_none(left, left.left):
+                    there = isinstance(left.comparisons[0].operator, (cst.IsNot, cst.NotEqual))
+                    return there and file.resolver.torch_name(left.left) == NAME
+                return file.resolver.torch_name(left) == NAME
         if isinstance(parent, (cst.BaseSmallStatement, cst.BaseSuite)):
             return False
         below = parent

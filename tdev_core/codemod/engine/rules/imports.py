@@ -17,6 +17,8 @@ from tdev_core.codemod.engine.file import Change, File
 from tdev_core.codemod.engine.python.lines import Span
 from tdev_core.codemod.engine.rules.attention import SDPA_KERNEL, names_math_alone
 from tdev_core.codemod.engine.rules.backend_questions import ASKED
+from tdev_core.codemod.engine.rules.build_version import NAME as VERSION_NAME
+from tdev_core.codemod.engine.rules.build_version import only_asks_for_the_build
 from tdev_core.codemod.engine.rules.import_inside import repoint, repoint_stars
 from tdev_core.codemod.engine.rules.import_order import STDLIB, planned, put, settle
 from tdev_core.codemod.engine.rules.import_places import (
@@ -59,6 +61,12 @@ def collect_imports(file: File) -> None:
         elif target in file.names.routed and target not in file.names.device_params:
             if target.startswith("torch.utils.cpp_extension."):
                 continue  # where it is called: an extension may be of C++ alone, or stand where only CUDA comes
+            if (
+                target == VERSION_NAME
+                and file.options.style == "explicit"
+                and only_asks_for_the_build(file)
+            ):
+                continue
             if target == SDPA_KERNEL and names_math_alone(file, bindings.name):
                 continue
             file.repointed.append(bindings)
