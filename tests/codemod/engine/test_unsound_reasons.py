@@ -47,6 +47,10 @@ WRAPPED = {
         '    def read(self):\n        return torch.load("rows.pt")\n',
         "tdev.load(",
     ),
+    "a file of another name in the same function": (
+        'import torch\n\n\ndef swap(a, b):\n    torch.save(0, f"{a}.pt")\n    return torch.load(f"{b}.pt")\n',
+        "tdev.load(",
+    ),
     "a second value that is saved by the same name": (
         'import torch\n\n\nclass Kept:\n    def start(self):\n        torch.save(0, "state.pt")\n\n'
         '    def keep(self, net):\n        torch.save(net, "state.pt")\n\n    def read(self):\n        return torch.load("state.pt")\n',

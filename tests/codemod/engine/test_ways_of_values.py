@@ -710,7 +710,7 @@ def test_a_word_of_another_object_that_a_class_is_made_with() -> None:
     solver = SOLVES.format(said="SerialChain").replace("class Solver", f"{result}class Solver")
     solver += "\n    def solve(self, n):\n        return Result(n, device=self.device)\n"
     files = {"chain.py": CHAIN.format(default='"cpu"'), "solves.py": solver}
-    assert "tdev.zeros(n" in rewritten(files, "solves.py")
+    assert "tdev.zeros(n" in migrated(files, "solves.py")
 
 
 def test_a_tensor_of_the_function_around() -> None:
@@ -795,3 +795,14 @@ def test_a_word_that_was_refused_beside_other_accelerators(
 ) -> None:
     text = REFUSES.format(asks=asks, refuses=refuses, ends=ends)
     assert changed({"loads.py": text}, "loads.py") is not real
+
+
+@pytest.mark.parametrize(("keeps", "real"), [("", True), ("device", False)])
+def test_a_class_of_the_tree_that_is_called_as_another_packages(keeps: str, real: bool) -> None:
+    own = f"class SamPredictor:\n    def __init__(self, device):\n        self.device = {keeps}\n"
+    text = (
+        "import torch\nfrom .own import SamPredictor\n\n\ndef mask(asked: SamPredictor, n):\n"
+        "    return torch.ones(n, device=asked.device)\n"
+    )
+    files = {"masks.py": text, "own.py": own if keeps else ""}
+    assert changed(files, "masks.py") is not real

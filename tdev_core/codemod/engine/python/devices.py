@@ -201,7 +201,7 @@ class Devices(Tensors):
             return self._is_device(node, deep - 1)
         if want.kind == "device":
             return self._has_devices(node, want)
-        if want == OBJECT and (self._is_object(node) or f"{self._class_of(node)}.device" in _KEEP):
+        if want == OBJECT and (self._is_object(node) or self._is_of_another_package(node)):
             return True
         if want == OBJECT and isinstance(node, ast.BinOp):
             # What is counted with tensors is one: `(1.0 - alphas) / alphas`.
@@ -422,6 +422,11 @@ class Devices(Tensors):
             homes = [p for p in self._tree.ancestors(owner) if isinstance(p, FUNCTIONS)]
             text = self._tree.source(homes[-1]) if homes else text
         return self._known.may_keep_a_word(ast.unparse(owner), attr, text, self._source)
+
+    def _is_of_another_package(self, node: ast.expr) -> bool:
+        """Tell whether an object is of a class that is known to keep a real device, and of none of the tree's by that name."""
+        known = f"{self._class_of(node)}.device" in _KEEP
+        return known and not self._may_keep_a_word(node, "device")
 
     def _handed_to_its_base(self, node: ast.Attribute) -> list[str]:
         """Return the classes of what a base keeps that a class has handed on to it by that name: ``super().__init__(estimator=classifier)``.
@@ -657,18 +662,25 @@ class Devices(Tensors):
         """Tell whether CUDA's name was refused where there is no CUDA, in a chain that asks for others: such a question stays CUDA's."""
         if not self._known.choices_stay or "torch.cuda.is_available()" not in self._source:
             return False
+        if self._is_bound_around(node, name):
+            return False
         for statement in self._statements_before(node):
-            if isinstance(statement, ast.If):
-                arms = (statement.body, statement.orelse)
-                if self._refuses_cuda(statement, name) or all(
-                    any(self._refuses_cuda(each, name) for each in arm)
-                    or self._makes_device(arm, name)
-                    for arm in arms
-                ):
-                    return True
+            if self._is_set_again(node, statement, name):
+                return False
+            arms = [[statement]]
+            if isinstance(statement, ast.If) and stores(statement, name):
+                arms = [statement.body, statement.orelse]
+            if all(self._is_checked(arm, name) for arm in arms):
+                return True
             if stores(statement, name):
                 return False
         return False
+
+    def _is_checked(self, arm: list[ast.stmt], name: str) -> bool:
+        """Tell whether a block refuses CUDA's name where there is no CUDA, or gives a variable a device which is there."""
+        if any(stores(each, name) for each in arm):
+            return self._makes_device(arm, name)
+        return any(self._refuses_cuda(each, name) for each in arm)
 
     def _refuses_cuda(self, chain: ast.stmt, name: str) -> bool:
         """Tell whether an ``if`` refuses CUDA's name where there is no CUDA, and whatever else may name it."""

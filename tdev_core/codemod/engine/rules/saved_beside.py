@@ -275,13 +275,13 @@ class _Saved:
                 if isinstance(below, ast.Constant) and isinstance(below.value, str):
                     return {f"{folder}/{below.value}"}
                 return self._names(right, home)
-            case ast.JoinedStr(values=[ast.FormattedValue(value=ast.Name(id=name)), *rest]) if (
-                home is not None and all(isinstance(each, ast.Constant) for each in rest)
-            ):
+            case (
+                ast.JoinedStr(values=[ast.FormattedValue(value=ast.Name(id=name)), *rest]) as text
+            ) if home is not None and all(isinstance(each, ast.Constant) for each in rest):
                 # `f"{split}.pt"` of each split that a loop has
                 ends = "".join(str(each.value) for each in rest if isinstance(each, ast.Constant))
                 starts = self._of_loop(name, home)
-                return {f"{each}{ends}" for each in starts} or {f"{id(home)} {ends}"}
+                return {f"{each}{ends}" for each in starts} or {f"{id(home)} {ast.unparse(text)}"}
             case ast.IfExp(body=body, orelse=orelse):
                 return self._names(body, home) | self._names(orelse, home)
             case ast.Attribute() | ast.Subscript() as part if ast.unparse(part).startswith("self."):
