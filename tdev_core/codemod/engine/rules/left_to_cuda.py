@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import PurePath
+
 import libcst as cst
 
+from tdev_core.codemod.engine.analysis.nodes import dotted
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.arms import enclosing_function
 from tdev_core.codemod.engine.rules.early_exits import after_early_exit
+from tdev_core.codemod.engine.survey import is_for_tests
 
 
 def leave_what_it_opens(
@@ -42,6 +47,8 @@ def leave_what_it_opens(
         elif isinstance(parent, cst.BooleanOperation):
             # `a and cuda` opens for CUDA alone; so is what `a or not cuda` goes past.
             if isinstance(parent.operator, cst.Or) is not no:
+                if arms and no and not given:
+                    _leave_the_word(file, parent)
                 return
             if below is parent.left:
                 file.untouched.append(file.tree.span(parent.right))
@@ -57,6 +64,37 @@ def leave_what_it_opens(
         else:
             return
         below = parent
+
+
+_NOT_THERE = r"not\s+(?:\w+\.)*cuda\.is_available\(\)"
+_OF_THE_WORD = r"(\w+)(?:\s*==\s*[\"']cuda[\"']|\.startswith\([\"']cuda[\"']\))"
+_REFUSES_THE_WORD = re.compile(
+    rf"\(?(?:{_OF_THE_WORD}\s+and\s+{_NOT_THERE}|{_NOT_THERE}\s+and\s+{_OF_THE_WORD})\)?"
+)
+
+
+def _leave_the_word(file: File, condition: cst.BooleanOperation) -> None:
+    """Leave what is given a word behind the early exit that refuses CUDA's: ``if kind == "cuda" and not …: return``.
+
+    Outside of tests ``"cuda:1"`` may be given as well, which no comparison with the one word refuses.
+    """
+    found = _REFUSES_THE_WORD.fullmatch(file.tree.text(condition))
+    choice = file.tree.parents[condition]
+    if found is None or not isinstance(choice, cst.If):
+        return
+    if "startswith" not in found[0] and not is_for_tests(PurePath(file.filename)):
+        return
+    later = after_early_exit(file, choice)
+    word = found[1] or found[2]
+    if later is None or re.search(rf"\b{word}[ \t]*=(?!=)", file.code[slice(*later)]):
+        return
+    for node in file.tree.of(cst.Name):
+        if node.value != word or not later[0] <= file.tree.span(node)[0] < later[1]:
+            continue
+        file.untouched.append(file.tree.span(node))
+        call = file.tree.parents[file.tree.parents[node]]
+        if isinstance(call, cst.Call) and dotted(call.func) is not None:
+            file.untouched.append(file.tree.span(call.func))
 
 
 def _reach(file: File, asserted: cst.Assert, home: cst.FunctionDef) -> int:
