@@ -67,7 +67,7 @@ ARMS = rule(
     What only a question that stays leads to stays with it: its arm, what follows where all others leave, what the variable
     opens that keeps the answer, and a function or class that nothing uses but what stays (a private one, or one that says
     CUDA in its name and that no other file names). So does what follows a call that fails wherever there is no CUDA:
-    `nvidia-smi` with its status checked, Lightning's `accelerator="cuda"`.
+    `nvidia-smi` with its status checked, `nvmlInit()`, Lightning's `accelerator="cuda"`.
 
     A list such as `device.type in ("cuda", "xpu")` was written by somebody who thought of other
     accelerators and left some out, so it stays; `("cuda", "mps")` names all that torch and tdev
@@ -84,6 +84,10 @@ def decides_beside_other_arms(file: File, node: cst.CSTNode) -> bool:
     for parent in tree.ancestors(node):
         if isinstance(parent, cst.BooleanOperation):
             if names_other(file, parent, node):
+                return True
+        elif isinstance(parent, cst.Call) and below is not parent.func:
+            # `any([torch.cuda.is_available(), torch.backends.mps.is_available()])` is as good as `or`.
+            if file.tree.text(parent.func) in ("any", "all") and names_other(file, parent, node):
                 return True
         elif isinstance(parent, cst.IfExp):
             if below is parent.test and (

@@ -20,7 +20,9 @@ from tdev_core.codemod.engine.rules.arms import (
     top_choice,
 )
 from tdev_core.codemod.engine.rules.device_arms import gives_devices
+from tdev_core.codemod.engine.rules.kernels import imported_packages
 from tdev_core.codemod.engine.rules.speaks_of_others import said_of_others
+from tdev_core.codemod.engine.rules.stand_ins import is_answered
 from tdev_core.codemod.engine.rules.type_questions import asked_by
 
 _ASKS_FOR_CUDA = re.compile(
@@ -192,8 +194,9 @@ def named_beside_others(file: File) -> None:
             file.find(ARMS, line, said)
 
 
-# What refuses all but CUDA where it is called, whatever tdev answers: a program of NVIDIA's, Lightning's word for its devices.
+# What refuses all but CUDA where it is called, whatever tdev answers: a program or a library of NVIDIA's, Lightning's word for its devices.
 _CHECKED = frozenset({"check_output", "check_call"})
+_STARTS_NVML = frozenset({"nvmlInit", "nvmlInitWithFlags", "nvmlInit_v2"})
 _OF_LIGHTNING = frozenset({"Fabric", "Trainer"})
 _LIGHTNING = re.compile(r"^[ \t]*(?:import|from)[ \t]+(?:pytorch_)?lightning\w*\b", re.MULTILINE)
 
@@ -203,14 +206,15 @@ def after_what_refuses(file: File) -> None:
     source = file.tree.source
     if file.options.all or file.options.program:
         return
-    if not ("nvidia-smi" in source or "accelerator=" in source and "cuda" in source):
+    nvml = "nvmlInit" in source and not _answers_nvml(file)
+    if not ("nvidia-smi" in source or nvml or "accelerator=" in source and "cuda" in source):
         return
     tree = file.python
     lightning = file.in_code(_LIGHTNING, "lightning") is not None
     for statement in tree.statements if tree is not None else ():
         if tree is None or not isinstance(statement, (ast.Expr, ast.Assign, ast.AnnAssign)):
             continue
-        if (refuses := _refuses(statement.value, lightning)) is None:
+        if (refuses := _refuses(statement.value, lightning, nvml)) is None:
             continue
         _ = next(tree.ancestors(statement), None)
         last = tree.block(statement)[-1]
@@ -223,17 +227,30 @@ def after_what_refuses(file: File) -> None:
             file.find_at(ARMS, tree.span(statement)[0], said, "note")
 
 
-def _refuses(value: ast.expr | None, lightning: bool) -> str | None:
+_STANDS_IN = re.compile(r"\btdev\.standins\b")
+
+
+def _answers_nvml(file: File) -> bool:
+    """Tell whether a stand-in answers for NVIDIA's management library, from this run on or by an earlier one."""
+    if file.in_code(_STANDS_IN, "tdev.standins") is not None:
+        return True
+    imports = imported_packages(file)
+    return any(package.name == "pynvml" and is_answered(file, node) for node, package in imports)
+
+
+def _refuses(value: ast.expr | None, lightning: bool, nvml: bool) -> str | None:
     """Return what is called that fails wherever there is no CUDA."""
     if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
         inner = value.func.value
         if isinstance(inner, ast.Call):  # `run([…], check=True).stdout.decode()`
-            return _refuses(inner, lightning)
+            return _refuses(inner, lightning, nvml)
         if isinstance(inner, ast.Attribute) and isinstance(inner.value, ast.Call):
-            return _refuses(inner.value, lightning)
+            return _refuses(inner.value, lightning, nvml)
     if not isinstance(value, ast.Call):
         return None
     name = ast.unparse(value.func).rpartition(".")[2]
+    if nvml and name in _STARTS_NVML:
+        return name
     told = {each.arg: ast.unparse(each.value) for each in value.keywords}
     if name in _OF_LIGHTNING and lightning and told.get("accelerator") in ("'cuda'", '"cuda"'):
         return f'{name}(accelerator="cuda")'

@@ -56,6 +56,8 @@ _CUDA_ONLY = re.compile(
     r"|\bare_deterministic_algorithms_enabled\b"
     # the number of a GPU, as packages beside torch are told it, which count CUDA's alone
     r"|\bcuda_device[ \t]*=[ \t]*(?:-?\d|[\w.]+\.index\b)"
+    # `scatter(data, [device])`, torch's and MMCV's, which copies to CUDA's devices alone
+    r"|\bscatter\(\s*\w+,\s*\["
     # CUDA graphs of the program's own, without which it runs as well
     r"|\bcuda_graphs?_\w+|\buse_cuda_graphs?\b|\b\w*_cudagraphs?\b"
     # a class or a flag of the program's own: `CUDAHashMap(`, `WITH_CUDA_HASH_MAP`
