@@ -271,7 +271,8 @@ class File:
             return None
         tree = self.options.tree
         own = tree.modules | tree.near if tree is not None else frozenset[str]()
-        return Takers(self.python, self.tree.source, self.devices, own)
+        alone = self.filename.endswith(".ipynb")
+        return Takers(self.python, self.tree.source, self.devices, own, alone)
 
     @cached_property
     def texts(self) -> list[tuple[int, int, str]]:

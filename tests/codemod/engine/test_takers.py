@@ -6,6 +6,7 @@ import ast
 
 import pytest
 
+from tdev_core.codemod.engine import Names, Options, rewrite
 from tdev_core.codemod.engine.python.devices import Devices
 from tdev_core.codemod.engine.python.lines import Lines
 from tdev_core.codemod.engine.python.takers import Taker, Takers
@@ -101,3 +102,12 @@ def test_a_device_is_told_from_a_word() -> None:
         "def f():\n    d = 'a' if asked() else 'b'\n    other.f(d)",
     )
     assert [[t.made for t in _taken(text)] for text in texts] == [[True], [True], [False]]
+
+
+def test_what_a_notebook_sets_is_its_own() -> None:
+    """A word that no cell of it reads stays; another file may read a module's."""
+    source = "import torch\n\nACCELERATOR = 'gpu' if torch.cuda.is_available() else 'cpu'\n"
+    codes = {
+        n: rewrite(source, Names.load(), Options(), filename=n).code for n in ("a.ipynb", "a.py")
+    }
+    assert codes["a.ipynb"] == source != codes["a.py"]

@@ -70,13 +70,26 @@ _PROFILES = re.compile(r"_coalesce_timeline|export_memory_timeline(?:_\w+)?")
 
 
 class Takers:
-    """Finds who takes the values of one file; ``own`` are the packages of the program itself."""
+    """Finds who takes the values of one file.
 
-    def __init__(self, tree: PythonTree, source: str, values: Devices, own: frozenset[str]) -> None:
+    Args:
+        own: the packages of the program itself.
+        alone: whether no other file can read what is set at the margin: it is a notebook.
+    """
+
+    def __init__(
+        self,
+        tree: PythonTree,
+        source: str,
+        values: Devices,
+        own: frozenset[str],
+        alone: bool = False,
+    ) -> None:
         self._tree = tree
         self._source = source
         self._values = values
         self._own = own
+        self._alone = alone
         self._imported, self._defined = tree.names
         self._found: list[Taker] = []
         self._seen: set[tuple[int, bool]] = set()
@@ -321,6 +334,8 @@ class Takers:
 
     def _is_public(self, part: ast.AST) -> bool:
         """Tell whether other files may read what a statement at the margin of a module sets."""
+        if self._alone:
+            return False
         for parent in self._tree.ancestors(part):
             if isinstance(parent, FUNCTIONS):
                 return False

@@ -80,6 +80,8 @@ def handed_on(file: File) -> None:
             value = value.orelse  # there is CUDA where it is chosen
         if _leaves(file, call, node) and Kind.CUDA in file.flow.kinds(value):
             file.given.append(node)
+        if _moves(call):
+            continue  # a method that tdev answers, of what a library's function returned
         if not file.flow.names_cuda(node.value):
             if not _chosen(file, call, node):
                 _held(file, call, node)
@@ -92,8 +94,6 @@ def handed_on(file: File) -> None:
             continue
         if node.keyword is None or not _DEVICE_KEYWORD.search(node.keyword.value):
             continue
-        if isinstance(call.func, cst.Attribute) and call.func.attr.value in _MOVES:
-            continue  # a method that tdev answers, of what a library's function returned
         library = _outside(file, call.func)
         if library in LIBRARIES and file.options.style != "accelerator":
             inner = file.tree.span(node.value)
@@ -140,7 +140,7 @@ def _chosen(file: File, call: cst.Call, node: cst.Arg) -> bool:
         return False
     if isinstance(value, cst.IfExp):  # chosen where it is given
         foreign = node.keyword is not None and _is_foreign(file, call.func)
-        if not foreign or _DEVICE_KEYWORD.search(_called(node)) is None or _moves(call):
+        if not foreign or _DEVICE_KEYWORD.search(_called(node)) is None:
             return False
         return _give_the_device(file, value)
     # What moves is answered by tdev, as where it is given the word itself.
@@ -158,6 +158,8 @@ def _chosen(file: File, call: cst.Call, node: cst.Arg) -> bool:
     done = rest = False
     if isinstance(value, cst.Name):
         bindings = file.flow.bindings(value)
+        if any(b.value is not None and _is_made_of_itself(file, value, b.value) for b in bindings):
+            return True  # by a call that is tdev's, of the plain word
         given = [b.value for b in bindings if b.kind == "value" and b.value is not None]
         given_by_default = [b.node for b in bindings if isinstance(b.node, cst.Param)]
         rest = any(
@@ -176,6 +178,22 @@ def _chosen(file: File, call: cst.Call, node: cst.Arg) -> bool:
         else:
             rest = rest or file.flow.names_cuda(each)
     return done and not rest  # the word may come another way, and is to be told
+
+
+def _is_made_of_itself(file: File, name: cst.Name, value: cst.BaseExpression) -> bool:
+    """Tell whether what a variable holds is made a device before it is handed on: ``device = torch.device(device)``."""
+    if not isinstance(value, cst.Call) or len(value.args) != 1:
+        return False
+    line = file.tree.parents[file.tree.parents[value]]
+    block = file.tree.parents[line]
+    return (
+        file.resolver.torch_name(value.func) == "torch.device"
+        and isinstance(value.args[0].value, cst.Name)
+        and value.args[0].value.value == name.value
+        and file.tree.span(line)[1] <= file.tree.span(name)[0]
+        # Reached whatever has been chosen above.
+        and (isinstance(block, cst.Module) or block in file.tree.ancestors(name))
+    )
 
 
 def _give_the_device(file: File, given: cst.BaseExpression) -> bool:
