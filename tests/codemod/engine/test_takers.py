@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from tdev_core.codemod.engine import Names, Options, rewrite
+from tdev_core.codemod.engine import Names, Options, ProgramTree, rewrite
 from tdev_core.codemod.engine.python.devices import Devices
 from tdev_core.codemod.engine.python.lines import Lines
 from tdev_core.codemod.engine.python.takers import Taker, Takers
@@ -111,3 +111,16 @@ def test_what_a_notebook_sets_is_its_own() -> None:
         n: rewrite(source, Names.load(), Options(), filename=n).code for n in ("a.ipynb", "a.py")
     }
     assert codes["a.ipynb"] == source != codes["a.py"]
+
+
+def test_callers_of_a_question_that_stays_are_promised_nothing() -> None:
+    """It is said why it stays, and not that its answer is for what is used."""
+    source = (
+        "import torch\n\nfrom .near import make\n\n\nclass Model:\n    def fit(self):\n        told = {}\n"
+        "        if self._has_gpu():\n            told['accelerator'] = 'gpu'\n        return make(trainer=told)\n\n"
+        "    def _has_gpu(self):\n        return torch.cuda.is_available()\n"
+    )
+    tree = ProgramTree(called=frozenset({"_has_gpu"}))
+    result = rewrite(source, Names.load(), Options(tree=tree), filename="a.py")
+    assert result.code == source
+    assert ["accelerator=…" in each.message for each in result.findings] == [True]

@@ -522,7 +522,8 @@ class Takers:
         elif isinstance(func, ast.Attribute) and is_self(func.value) and func.attr in self._defined:
             self._given_to(self._defined[func.attr], call, name, node, made, whole)
         else:
-            self._found.append(Taker("unknown", full, name, made=made, beside=_keywords(call)))
+            more = _keywords(call)
+            self._found.append(Taker("unknown", full, name, made=made, beside=more, whole=whole))
 
     def _decorates(self, call: ast.Call) -> bool:
         """Tell whether a call is a decorator: what it is told decides about a function."""

@@ -20,7 +20,7 @@ from tdev_core.codemod.engine.rules.cudas_tests import (
 )
 from tdev_core.codemod.engine.rules.device_arms import gives_devices
 from tdev_core.codemod.engine.rules.guards import KERNEL_NAME
-from tdev_core.codemod.engine.rules.kept_questions import LEFT
+from tdev_core.codemod.engine.rules.kept_questions import ANSWERS_ITS_CALLERS, LEFT
 from tdev_core.codemod.engine.rules.saved_states import is_of_saved_states
 from tdev_core.codemod.engine.survey import uses
 from tdev_core.codemod.engine.vocabulary import OTHERS
@@ -134,5 +134,5 @@ def _is_the_question(file: File, node: cst.CSTNode) -> str | None:
     if asserts_what_stays(file):
         return f"{name} is asked for tests that assert CUDA's name"
     if tree is not None:
-        file.find(ARMS, node, f"{name} asks for CUDA; its callers get the answer for what is used")
+        file.find(ARMS, node, f"{name} asks for CUDA; {ANSWERS_ITS_CALLERS}")
     return None

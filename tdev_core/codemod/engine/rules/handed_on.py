@@ -8,7 +8,7 @@ import libcst as cst
 
 from tdev_core.codemod.engine.analysis.kinds import Kind
 from tdev_core.codemod.engine.analysis.literals import is_device_word
-from tdev_core.codemod.engine.analysis.nodes import dotted, string_value
+from tdev_core.codemod.engine.analysis.nodes import descendants, dotted, string_value
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.rules.import_order import STDLIB
@@ -33,8 +33,8 @@ FOREIGN = rule(
     `map_location`, and only for literals, or for a choice of one where it is handed over.
 
     A variable that holds the answer to the question for CUDA (`device = "cuda" if
-    torch.cuda.is_available() else "cpu"`, or an `if` that sets it) and is handed to such a library, or to any other package that
-    is not part of the program, gets the device there: with the question alone answered for the device
+    torch.cuda.is_available() else "cpu"`, or an `if` that sets it; a function of the file may ask) and is handed to such
+    a library, or to any other package that is not part of the program, gets the device there: with the question alone answered for the device
     in use, the library would be told of CUDA where it was told of the CPU. So does what it hands to any function
     in a package that knows MPS by its name. What is given as a `device_map`
     goes to accelerate, whatever it is given to.
@@ -202,7 +202,7 @@ def _give_the_device(file: File, given: cst.BaseExpression) -> bool:
     choice = _arm_around(file, given)
     if isinstance(given, cst.IfExp):
         chosen, test = given.body, given.test
-    elif choice is not None and (file.stays(given) or _is_answered(file, choice.test)):
+    elif choice is not None and (file.stays(given) or _questions(file, choice.test)):
         test = choice.test
     if test is None:
         return False
@@ -210,10 +210,13 @@ def _give_the_device(file: File, given: cst.BaseExpression) -> bool:
         return True
     if not file.flow.names_cuda(chosen):
         return False
-    if isinstance(chosen, cst.SimpleString) and _is_answered(file, test):
+    starts = _questions(file, test)
+    used = {file.tree.span(node)[0] for node in file.used}
+    if isinstance(chosen, cst.SimpleString) and not used.isdisjoint(starts):
         inner = file.tree.span(chosen)
         file.wrap(FOREIGN, inner, f"str({file.here(given)}.device(", inner, "))")
-    return True
+    # Somebody else's yes need not be CUDA's.
+    return bool(starts)
 
 
 def _arm_around(file: File, given: cst.CSTNode) -> cst.If | None:
@@ -231,14 +234,34 @@ def _called(node: cst.Arg) -> str:
     return node.keyword.value if node.keyword is not None else ""
 
 
-def _is_answered(file: File, test: cst.BaseExpression) -> bool:
-    """Tell whether a choice is made by a question for CUDA that is tdev's now, or by a variable that holds its answer."""
+def _questions(file: File, test: cst.BaseExpression) -> set[int]:
+    """Return where the questions for CUDA stand by which a choice is made: in it, or in what its variable keeps.
+
+    Or in a function of the file that gives the answer: ``self._has_gpu()``.
+    """
     asked: list[cst.CSTNode] = [test]
     if isinstance(test, cst.Name):
         asked = [b.value for b in file.scopes.of(test).lookup(test.value) if b.value is not None]
+    called = {_last_name(node.func) for node in asked if isinstance(node, cst.Call)} - {""}
+    for home in file.tree.of(cst.FunctionDef) if called else ():
+        if home.name.value in called:
+            asked += [node for node in descendants(home) if isinstance(node, cst.Return)]
     spans = [file.tree.span(node) for node in asked]
-    used = [file.tree.span(node)[0] for node in file.used]
-    return any(low <= at < high for low, high in spans for at in used)
+    kept = [found.node for found, _ in file.asked.values()]
+    starts = {file.tree.span(node)[0] for node in (*file.used, *kept)}
+    return {at for at in starts for low, high in spans if low <= at < high}
+
+
+def _last_name(func: cst.BaseExpression) -> str:
+    """Return what a function is called that is called by its name, or a method of ``self``."""
+    match func:
+        case (
+            cst.Name(value=name)
+            | cst.Attribute(value=cst.Name(value="self" | "cls"), attr=cst.Name(value=name))
+        ):
+            return name
+        case _:
+            return ""
 
 
 def _is_foreign(file: File, func: cst.BaseExpression) -> bool:

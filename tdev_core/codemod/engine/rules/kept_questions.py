@@ -11,6 +11,7 @@ from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.kernels import KERNEL
 
 LEFT = "left as it is"
+ANSWERS_ITS_CALLERS = "its callers get the answer for what is used"
 ANSWERED = "from tdev it answers for the device in use"
 
 
@@ -23,6 +24,9 @@ def kept_question(
     answered: str = ANSWERED,
 ) -> None:
     """Report a name whose text stays; :func:`kept_questions` says what becomes of its answer."""
+    at = file.tree.span(found.node)[0]
+    for told in [k for k in file.findings if k[1] == at and k[2].endswith(ANSWERS_ITS_CALLERS)]:
+        del file.findings[told]  # it is CUDA's own to them, now that it stays
     if (key := file.find(rule, found.node, message, severity)) is not None:
         file.asked[key] = found, answered
 

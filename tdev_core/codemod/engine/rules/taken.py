@@ -130,6 +130,8 @@ def _refuses(taker: Taker) -> bool:
         return False
     if taker.kind != "torch" and taker.parameter in _BESIDE_IT and "accelerator" in taker.beside:
         return True  # by whichever name it is imported, from a module of the tree, too
+    if taker.whole and taker.parameter == "accelerator":
+        return True  # `trainer_kwargs={"accelerator": …}`, for a trainer that another package makes
     chooses = taker.by.partition(".")[0] in _CHOOSERS
     return chooses and _CHOSEN_BY.fullmatch(taker.parameter) is not None
 
