@@ -24,6 +24,10 @@ from tdev_core.codemod.engine.vocabulary import without_prose
 _OF_CUDA = re.compile(
     r"\bassert\w+\((?:[^()\"']|\([^()]*\))*[\"']cuda(?::\d+)?[\"']|(?i:(?<![a-z])flash(?![a-z]))"
 )
+# `assert p.device.type in place`, of `place = "cuda:0"`.
+_TYPE_OF_A_WORD = re.compile(
+    r"\bassert\b[^\n]*\.type\s+(?:(?:in|==)\s+(\w+)\b(?![.(\[])|in\s+[\"']cuda)"
+)
 _TEST = re.compile(r"\bdef[ \t]+test")
 _SKIPS = re.compile(r"(?:\w+\.)*skip(?:if|unless)\(", re.IGNORECASE)
 
@@ -50,8 +54,11 @@ def skips_a_test_of_cudas(file: File, question: cst.CSTNode) -> bool:
 
 
 def _is_of_cuda(file: File, node: cst.CSTNode) -> bool:
-    text = file.tree.source[slice(*file.tree.span(node))]
-    return _OF_CUDA.search(without_prose(text)) is not None
+    text = without_prose(file.tree.source[slice(*file.tree.span(node))])
+    return _OF_CUDA.search(text) is not None or any(
+        not word or re.search(rf"\b{word}[ \t]*=[ \t]*[\"']cuda\b", text) is not None
+        for word in _TYPE_OF_A_WORD.findall(text)
+    )
 
 
 def skips_a_test_of_no_device(file: File, question: cst.CSTNode) -> bool:

@@ -83,6 +83,8 @@ def device_call(file: File, found: Reference, call: Call | None) -> None:
         message = f"{name} makes what is told apart from other accelerators' and goes nowhere"
         file.find(ARMS, found.node, f"{message}; {LEFT}", "note")
         return
+    if _is_behind_cudas_arms(file, found.node, call):
+        return  # of a word that an arm above has taken where it is CUDA's
     if name == "torch.device" and (stays := _why_a_comparison_stays(file, found.node, call)):
         file.find(ARMS, found.node, stays)
         return
@@ -464,6 +466,25 @@ def _is_told_apart(file: File, node: cst.CSTNode) -> bool:
             case _:
                 return False
     return others
+
+
+def _is_behind_cudas_arms(file: File, node: cst.CSTNode, call: Call) -> bool:
+    """Tell whether a word is given in an arm that none of CUDA's comes to: the last of ``if kind.startswith("cuda"): … else: …``."""
+    words = {arg.value.value for arg in call.args if isinstance(arg.value, cst.Name)}
+    below = node
+    for parent in file.tree.ancestors(node) if words else ():
+        if isinstance(parent, cst.If) and below is parent.orelse:
+            taken = _TAKES_CUDAS.fullmatch(file.tree.text(parent.test))
+            if taken is not None and (word := taken[1] or taken[2]) in words:
+                arm = file.tree.span(below)[0], file.tree.span(file.tree.statement(node))[0]
+                return not re.search(rf"\b{word}[ \t]*=(?!=)", file.tree.source[slice(*arm)])
+        elif isinstance(parent, cst.FunctionDef):
+            return False
+        below = parent
+    return False
+
+
+_TAKES_CUDAS = re.compile(r"(\w+)\.startswith\([\"']cuda[\"']\)|[\"']cuda[\"'] in (\w+)")
 
 
 def _why_a_comparison_stays(file: File, node: cst.CSTNode, call: Call) -> str:

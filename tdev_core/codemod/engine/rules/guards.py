@@ -32,7 +32,7 @@ from tdev_core.codemod.engine.rules.other_runtimes import (
 )
 from tdev_core.codemod.engine.staying import DOUBLE
 from tdev_core.codemod.engine.survey import GUARDED
-from tdev_core.codemod.engine.vocabulary import NOTE
+from tdev_core.codemod.engine.vocabulary import DEVICE_NAME, NOTE
 
 _GPU_PACKAGES = r"\b(?:onnxruntime|paddlepaddle|tensorflow|faiss|mxnet)[-_]gpu\b"
 _NVIDIA = r"\bnvidia[-_]smi\b|\bnvcc\b|(?i:nvlink)|\bnvml[A-Z]"
@@ -53,7 +53,7 @@ _CUDA_ONLY = re.compile(
     # what a module of attention takes of CUDA's kernels, beside what it takes anywhere else
     r"|\bself\.cuda_(?:config|backends)\b"
     # what is asked for because CUDA's kernels differ from run to run
-    r"|\bare_deterministic_algorithms_enabled\b"
+    r"|\bare_deterministic_algorithms_enabled\b|\b\w*deterministic\w*\s+and\s+[\w.]+\.(?:type|is_cuda)\b"
     # the number of a GPU, as packages beside torch are told it, which count CUDA's alone
     r"|\bcuda_device[ \t]*=[ \t]*(?:-?\d|[\w.]+\.index\b)"
     # `scatter(data, [device])`, torch's and MMCV's, which copies to CUDA's devices alone
@@ -128,6 +128,8 @@ def availability_guards(file: File, node: cst.CSTNode) -> str | None:
         return "what CUDA's own profiler sees"
     if not file.options.program and _opens_what_mps_refuses(file, node):
         return "the sensors of a GPU and what else tdev refuses on MPS"
+    if not file.options.program and _tells_of_what_is_given(file, node):
+        return "what is told of the device that a function was given, which may be the CPU"
     if _asks_for_what_was_saved(file, node):
         return "whether a device that was saved is here"
     if not file.options.program and _tells_trainer(file, node):
@@ -487,6 +489,29 @@ def _is_said_to_need_cuda(file: File, node: cst.CSTNode) -> bool:
     return any(_NEEDS.search(NOTE.sub("", each)) for each in said)
 
 
+_TELLS = re.compile(
+    r"\s*(?:[\w.]+(?:\[[^\]\n]*\])?[ \t]*=[ \t]*)?torch\.cuda\."
+    r"(?:(?:max_)?memory_\w+|reset_\w+|get_device_(?:name|properties))\((?:device=)?(\w+)\)\s*"
+)
+
+
+def _tells_of_what_is_given(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether all that a question opens is told of a device that the function was given: ``memory_stats(device)``.
+
+    That may be the CPU where there is another accelerator, which is an error that off CUDA nobody has met before.
+    """
+    choice, home = file.tree.parents[file.tree.parents[node]], enclosing_function(file, node)
+    if not isinstance(choice, cst.If) or choice.orelse is not None or home is None:
+        return False
+    told = _TELLS.fullmatch(file.tree.text(choice.body))
+    return told is not None and any(
+        each.name.value == told[1]
+        and DEVICE_NAME.search(told[1]) is not None
+        and (each.annotation is None or "int" != file.tree.text(each.annotation.annotation))
+        for each in (*home.params.params, *home.params.kwonly_params)
+    )
+
+
 _SAVED = re.compile(r"\.device\.type\s*!=\s*[\"']cpu[\"']")
 
 
@@ -525,6 +550,7 @@ def guards_a_package(file: File, node: cst.CSTNode) -> bool:
 
 
 _CUDAS_CLASS = re.compile(r"(?:\w+\.)*_?(?:CUDA|Cuda|Cu)(?!Graph\b)[A-Z]\w*\Z")
+_PROFILES = re.compile(r"\A(?:(?:\w+\.)*profiler\.)?profile\(")
 # What torch refuses elsewhere: a library of CUDA's (`linalg.svd`), an optimizer's step in a graph.
 _CUDAS_ARGUMENTS = frozenset({"driver", "capturable"})
 
@@ -538,6 +564,13 @@ def _is_given_to_cudas(file: File, node: cst.CSTNode) -> bool:
                 return _CUDAS_CLASS.match(file.tree.text(func)) is not None
             case cst.Arg(keyword=cst.Name(value=name)) if name in _CUDAS_ARGUMENTS:
                 return True
+            case cst.Arg(keyword=cst.Name(value="use_cuda")):
+                call = file.tree.parents[parent]
+                # torch's, which sees CUDA's kernels alone; a program's own switch is called so, too.
+                return (
+                    isinstance(call, cst.Call)
+                    and _PROFILES.search(file.tree.text(call)) is not None
+                )
             case (
                 cst.Call() | cst.Arg() | cst.BooleanOperation() | cst.UnaryOperation() | cst.IfExp()
             ):

@@ -15,7 +15,7 @@ def elected(device: str):
     if "cuda" in device:
         return tdev.zeros(3, device=device)
     elif "cpu" in device:
-        return tdev.ones(3, device=device)
+        return torch.ones(3, device=device)
     else:
         raise ValueError(f"invalid device={device}")
 
