@@ -297,10 +297,19 @@ def _stands_elsewhere(file: File, name: str, within: Span) -> bool:
     if re.search(rf"\b{re.escape(name)}\b", file.options.beside):
         return True
     tree = file.tree
-    changed = sorted(tree.span(root) for root in file.edited_roots)
-    for found in re.compile(rf"(?<![\w.]){re.escape(name)}(?!\w)").finditer(tree.source, *within):
+    word = re.compile(rf"(?<![\w.]){re.escape(name)}(?!\w)")
+    # Those of names, and what is written anew without it: `"Queue[torch.cuda.Event]"`.
+    changed = sorted(
+        {tree.span(root) for root in file.edited_roots}
+        | {
+            span
+            for span, change in file.changes.items()
+            if change.rule != IMPORT.id and change.inner is None and not word.search(change.text)
+        }
+    )
+    for found in word.finditer(tree.source, *within):
         start, end = found.span()
-        before = bisect_right(changed, (start, len(tree.source))) - 1  # roots do not overlap
+        before = bisect_right(changed, (start, len(tree.source))) - 1  # the last; few overlap
         if before >= 0 and start < changed[before][1]:
             continue
         row = tree.position(start)[0]

@@ -2,7 +2,6 @@ from unittest import mock
 
 import tdev
 import tdev.distributed as dist
-import torch
 
 
 @mock.patch("tdev.load", return_value={})
