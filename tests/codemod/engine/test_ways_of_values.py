@@ -742,6 +742,8 @@ def test_a_device_that_another_file_tells_of_is_real_in_a_second_run_too(base: s
     files = {"base.py": base, "tile.py": tile}
     assert "tdev" in migrated(files, "base.py").code
     assert "from torch import ones" in migrated(files, "tile.py").code
+
+
 REFUSES = """import torch
 
 

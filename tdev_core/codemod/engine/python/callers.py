@@ -31,8 +31,7 @@ from tdev_core.codemod.engine.python.statements import (
 )
 from tdev_core.codemod.engine.python.tree import PythonTree
 from tdev_core.codemod.engine.python.uses import Use, use_of
-from tdev_core.codemod.engine.vocabulary import TENSOR_WORD
-from tdev_core.codemod.engine.vocabulary import TENSOR_WORD, is_documented_device, snake
+from tdev_core.codemod.engine.vocabulary import TENSOR_WORD, snake
 
 _DEFINED = re.compile(rb"def(?<!\wdef)[ \t]+(\w+)[ \t]*\(([^()]*(?:\([^()]*\)[^()]*)*)\)")
 _PARAMETER = re.compile(
