@@ -710,7 +710,7 @@ def test_a_word_of_another_object_that_a_class_is_made_with() -> None:
     solver = SOLVES.format(said="SerialChain").replace("class Solver", f"{result}class Solver")
     solver += "\n    def solve(self, n):\n        return Result(n, device=self.device)\n"
     files = {"chain.py": CHAIN.format(default='"cpu"'), "solves.py": solver}
-    assert "tdev.zeros(n" in migrated(files, "solves.py")
+    assert "tdev.zeros(n" in migrated(files, "solves.py").code
 
 
 def test_a_tensor_of_the_function_around() -> None:
