@@ -91,12 +91,13 @@ def is_accelerator(what: Any, *, exact: bool = False) -> bool:
 
     Args:
         what: a tensor or whatever else has a ``device``, a ``torch.device``, a device string
-            (``"cuda:0"``) or type; specifications are translated first.
+            (``"cuda:0"``) or type; specifications are translated first, but on CUDA, where ``"mps"``
+            is as little CUDA's as it is to torch.
         exact: ask as ``what == "cuda"`` does: only a string without an index can be the answer.
     """
     if exact and not (isinstance(what, str) and ":" not in what):
         return False
-    device = translate(_place(what))
+    device = _asked(what)
     backend = current()
     return (
         backend is not Backend.CPU
@@ -107,10 +108,23 @@ def is_accelerator(what: Any, *, exact: bool = False) -> bool:
 
 def _place(what: Any) -> Any:
     """Return the device of what has one, as a packed sequence has its data's, else ``what`` itself."""
+    if isinstance(what, str):  # NumPy's too, which say that they lie on the CPU
+        return what
     device = getattr(what, "device", None)
     if device is not None:
         return device
     return what.data.device if isinstance(what, torch.nn.utils.rnn.PackedSequence) else what
+
+
+def _asked(what: Any) -> Any:
+    """Return the device that a question is about: on CUDA it is the comparison that it was, of any other accelerator too."""
+    place = _place(what)
+    if current() is Backend.CUDA and isinstance(place, str):
+        parts = _SPEC.match(place)
+        return torch.device("cuda") if parts is not None and parts["type"] == "cuda" else place
+    if current() is Backend.CUDA and isinstance(place, torch.device):
+        return place
+    return translate(place)
 
 
 _NOTHING = object()
@@ -134,7 +148,7 @@ def answers_cuda(what: Any = _NOTHING, *, exact: bool = False) -> bool:
         return True
     if exact and not (isinstance(what, str) and ":" not in what):
         return False
-    device = translate(_place(what))
+    device = _asked(what)
     if not isinstance(device, torch.device):
         return bool(getattr(what, "is_cuda", False))
     return device.type == backend.value

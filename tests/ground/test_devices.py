@@ -141,6 +141,26 @@ def test_a_demand_for_cuda_is_met_on_every_backend() -> None:
     assert devices.answers_cuda(types.SimpleNamespace(is_cuda=True)) is True
 
 
+def test_on_cuda_a_question_is_the_comparison_that_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    """``"mps" == "cuda"`` is false there, and what it replaces is all that was asked."""
+    monkeypatch.setattr(devices, "current", lambda: Backend.CUDA)
+    for ask in (devices.is_accelerator, devices.answers_cuda):
+        for what in ("mps", "xpu", "mtia", "xpu:0", torch.device("mps"), torch.device("xpu", 0)):
+            assert ask(what) is False
+            assert ask(what, exact=True) is False
+        for what in ("cuda", "cuda:1", torch.device("cuda"), torch.device("cuda", 1)):
+            assert ask(what) is True
+        assert ask("cuda", exact=True) is True
+
+
+@pytest.mark.parametrize("name", ["cuda", "meta"])
+def test_a_string_of_numpys_is_a_string(name: str) -> None:
+    numpy = pytest.importorskip("numpy")
+    for exact in (False, True):
+        for ask in (devices.is_accelerator, devices.answers_cuda):
+            assert ask(numpy.str_(name), exact=exact) is ask(name, exact=exact)
+
+
 def test_a_bool_never_counts_as_an_index() -> None:
     translate(1)
     assert translate(True) is True
