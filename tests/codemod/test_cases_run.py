@@ -40,6 +40,7 @@ DIFFERS = {
         ("explicit/cuda-version/taken_apart", "explicit/cuda-version/told"),
         "a version that is only told is torch's, in the explicit style alone",
     ),
+    "explicit/cuda-version/asked_before_by_its_own_name": "its own name stays torch's, in the explicit style alone",
     **dict.fromkeys(
         (
             "explicit/cuda-reference/states_behind_a_constant",
