@@ -359,6 +359,10 @@ _RUNS_ON_CUDA = re.compile(r"(?:with|on)_?(?:CUDA|Cuda|cuda)\Z")
 # What NVIDIA's libraries are told by the environment: `NVIDIA_TF32_OVERRIDE`.
 _NVIDIAS_SETTING = re.compile(r"[\"']NVIDIA_[A-Z0-9_]+[\"']")
 
+# The numbers of NVIDIA's GPUs, by nvidia-smi: no other accelerator has one.
+_OF_GPUTILS = re.compile(r"\bGPUtil\.get(?:Available|FirstAvailable|GPUs)\(")
+_MAKES_CUDAS = re.compile(r"\bdevice\(\s*(?:type=)?f?[\"']cuda")
+
 
 def told_of_cuda(file: File) -> None:
     """Leave what is about CUDA by its own words: ``if bf16_cuda:``, a report on NVIDIA's settings."""
@@ -373,6 +377,12 @@ def told_of_cuda(file: File) -> None:
                 file.untouched.append(span)
                 said = f"{home.name.value} tells of {found.group()[1:-1]}; left as it is"
                 file.find(ARMS, home.name, said, "note")
+    for home in file.tree.of(cst.FunctionDef) if "GPUtil" in file.tree.source else ():
+        text = file.tree.text(home)
+        if _OF_GPUTILS.search(text) is not None and _MAKES_CUDAS.search(text) is not None:
+            file.untouched.append(file.tree.span(home))
+            said = f"{home.name.value} makes devices of what GPUtil counts; left as it is"
+            file.find(ARMS, home.name, said, "note")
     signs = ("is_bf16_supported", *_ARCHITECTURES)
     for home in file.tree.of(cst.FunctionDef) if "platform" in file.tree.source else ():
         text = file.tree.text(home)
