@@ -115,6 +115,8 @@ class ProgramTree:
     """Packages of which a file puts something else among the modules: ``sys.modules["apex"] = Mock()``."""
     uses_ray: bool = False
     """Whether a module of the tree imports Ray."""
+    imported_tests: frozenset[str] = frozenset()
+    """What imports name that is called as modules of tests are: nobody reads the margins of the others."""
     ask_backends: bool = False
     """Whether a file asks a process group for its backend."""
     scripted: frozenset[str] = frozenset()

@@ -271,7 +271,12 @@ class File:
             return None
         tree = self.options.tree
         own = tree.modules | tree.near if tree is not None else frozenset[str]()
-        alone = self.filename.endswith(".ipynb")
+        path = PurePath(self.filename)
+        alone = path.suffix == ".ipynb" or (
+            path.name.startswith("test_")
+            and tree is not None
+            and path.stem not in tree.imported_tests
+        )
         return Takers(self.python, self.tree.source, self.devices, own, alone)
 
     @cached_property

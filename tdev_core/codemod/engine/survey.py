@@ -243,6 +243,7 @@ class Survey:
         self._ask_backends = False
         self._put_in_place: set[str] = set()
         self._uses_ray = False
+        self._imported_tests: set[str] = set()
         self._device_choosers: set[str] = set()
         self._mocked: dict[str, frozenset[str]] = {}
         self._scripted: set[str] = set()
@@ -288,6 +289,9 @@ class Survey:
         self._uses_ray = self._uses_ray or _IMPORTS_RAY.search(raw) is not None
         if b"sys.modules" in raw:
             self._put_in_place.update(name.decode() for name in _PUT_IN_PLACE.findall(raw))
+        if b"test_" in raw:
+            for found in _IMPORTS_A_TEST.finditer(raw):
+                self._imported_tests.update(name.decode() for name in _TEST.findall(found[0]))
         if not self._looks_for_staying:
             self._scripted |= _scripted_calls(raw)
         (self._has_torch if _binds_torch(raw) else self._has_none).add(own)
@@ -599,6 +603,7 @@ class Survey:
             ask_backends=self._ask_backends,
             put_in_place=frozenset(self._put_in_place),
             uses_ray=self._uses_ray,
+            imported_tests=frozenset(self._imported_tests),
             device_choosers=frozenset(self._device_choosers),
             mocked=self._mocked,
             scripted=frozenset(self._scripted),
@@ -671,6 +676,10 @@ def mocked_modules(raw: bytes) -> Iterator[tuple[str, frozenset[str]]]:
 
 # `sys.modules["apex"] = …`, `patch.dict("sys.modules", {"apex": …})`, `monkeypatch.setitem(sys.modules, "apex", …)`.
 _PUT_IN_PLACE = re.compile(rb"\bsys\.modules[\"']?\s*(?:\[|,\s*\{?|\.setdefault\()\s*[\"'](\w+)")
+_IMPORTS_A_TEST = re.compile(
+    rb"^[ \t]*(?:from|import)[ \t](?:[^\n(]*\([^)]*\)|[^\n]*)", re.MULTILINE
+)
+_TEST = re.compile(rb"\btest_\w+")
 _IMPORTS_RAY = re.compile(rb"(?:import|from)[ \t]+ray\b")
 _OTHER_CLASS = re.compile(rb"\b[A-Z]\w+")
 

@@ -11,6 +11,7 @@ from tdev_core.codemod.engine.python.devices import Devices
 from tdev_core.codemod.engine.python.lines import Lines
 from tdev_core.codemod.engine.python.takers import Taker, Takers
 from tdev_core.codemod.engine.python.tree import PythonTree
+from tests.codemod.small_trees import migrated
 
 HEAD = "import torch, other, own, logging\nfrom other import Base\nfrom .near import helper\n\n"
 
@@ -124,3 +125,17 @@ def test_callers_of_a_question_that_stays_are_promised_nothing() -> None:
     result = rewrite(source, Names.load(), Options(tree=tree), filename="a.py")
     assert result.code == source
     assert ["accelerator=…" in each.message for each in result.findings] == [True]
+
+
+def test_what_a_test_sets_is_its_own_where_nobody_imports_it() -> None:
+    margin = (
+        "import torch\n\ndevice = 'cuda' if torch.cuda.is_available() else 'cpu'\n"
+        "device = torch.device(device)\n\n\ndef test_it():\n    pass\n"
+    )
+    files = {
+        "test_one.py": margin,
+        "test_other.py": margin,
+        "test_more.py": "from .test_other import (\n    device,\n)\nimport torch\n\nX = torch.zeros(3).to(device)\n",
+    }
+    assert migrated(files, "test_one.py").code == margin
+    assert "tdev.device(device)" in migrated(files, "test_other.py").code

@@ -74,7 +74,7 @@ class Takers:
 
     Args:
         own: the packages of the program itself.
-        alone: whether no other file can read what is set at the margin: it is a notebook.
+        alone: whether no other file reads what is set at the margin: it is a notebook, or a test that nobody imports.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class Takers:
         self._source = source
         self._values = values
         self._own = own
-        self._alone = alone
+        self.alone = alone
         self._imported, self._defined = tree.names
         self._found: list[Taker] = []
         self._seen: set[tuple[int, bool]] = set()
@@ -334,7 +334,7 @@ class Takers:
 
     def _is_public(self, part: ast.AST) -> bool:
         """Tell whether other files may read what a statement at the margin of a module sets."""
-        if self._alone:
+        if self.alone:
             return False
         for parent in self._tree.ancestors(part):
             if isinstance(parent, FUNCTIONS):

@@ -161,12 +161,12 @@ def _is_thrown_away(file: File, found: Reference, call: Call) -> bool:
 
 
 def _is_read_by_nobody(file: File, kept: cst.Assign, made: cst.Call) -> bool:
-    """Tell whether a function keeps a device in a variable of its own that nothing reads."""
+    """Tell whether a function, or a module that nobody imports, keeps a device in a variable of its own that nothing reads."""
     target, home = kept.targets[0].target, enclosing_function(file, kept)
-    if not isinstance(target, cst.Name) or home is None:
+    if not isinstance(target, cst.Name):
         return False
-    text = file.code[slice(*file.tree.span(home))]
-    if len(re.findall(rf"(?<![\w.]){target.value}\b", text)) > _FEW:
+    text = file.code[slice(*file.tree.span(home))] if home is not None else file.code
+    if len(re.findall(rf"(?<![\w.]){target.value}\b(?![ \t]*=[^=])", text)) > _FEW:
         return False  # which is sooner told than followed
     tree, takers = file.python, file.takers
     node = tree.at(file.tree.span(made)) if tree is not None else None
