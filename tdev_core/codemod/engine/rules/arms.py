@@ -45,7 +45,9 @@ ARMS = rule(
     they do not find, whoever else takes it; and those of a package of which nothing is known, unless torch or the program itself takes
     it, too. The way is followed through variables, attributes, dictionaries, parameters and results, as far as the
     file goes. A device is something else: a `torch.device`, or the name of one that is given as `device`, is that of the
-    device in use. So stays what only a run of tests asks (`IS_TESTING and torch.cuda.is_available()`, `__doctest_skip__`).
+    device in use. So stays what only a run of tests asks (`IS_TESTING and torch.cuda.is_available()`, `__doctest_skip__`), and
+    a device that nothing but inputs go to, of what another package has made and placed by itself
+    (`self.model = load(name)`, then `self.model(x.to(self.device))`).
 
     Two things go together within one function. Once `torch.cuda.is_available()` or
     `device_count()` chooses beside other accelerators there, its other uses in that function

@@ -420,12 +420,14 @@ def _is_chosen_by_what_stays(
     ``typed``: a parameter that the choice is kept in may be given any name by others, and counts for nothing.
     """
     for value in given:
-        chosen = [value]
+        chosen: list[cst.BaseExpression] = [value]
         if isinstance(value, cst.Name):
             bound = file.scopes.of(value).lookup(value.value)
             if not typed and any(b.kind != "value" for b in bound):
                 continue
             chosen = [b.value for b in bound if b.kind == "value" and b.value is not None]
+        elif isinstance(value, cst.Attribute) and file.tree.text(value.value) == "self":
+            chosen = file.flow.only_self_values(value, value.attr.value) or chosen
         # `device = "cpu"`, and below a question that stays `device = "cuda:0"`
         named = [c for c in chosen if not _is_another_word(c)]
         if named and all(file.stays(c.body if isinstance(c, cst.IfExp) else c) for c in named):

@@ -14,6 +14,7 @@ import libcst as cst
 
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.python.takers import Taker
+from tdev_core.codemod.engine.rules.by_itself import placed_by_itself
 from tdev_core.codemod.engine.rules.guards import LIBRARIES as RUN_ANYWHERE
 from tdev_core.codemod.engine.vocabulary import DEVICE_NAME, LIBRARIES
 from tdev_core.ecosystem.device_table import holders, named
@@ -54,6 +55,8 @@ def why_it_is_left(file: File, asked: cst.CSTNode) -> str | None:
     """Say why the answer of a question is no business of tdev's, by who takes it; None where somebody else does."""
     if _is_of_a_test_run(file, asked):
         return OF_A_TEST_RUN
+    if (maker := placed_by_itself(file, asked)) is not None:
+        return f"chooses where the inputs go of what {maker} has placed by itself"
     found, takers = _takers(file, asked), file.takers
     if takers is None:
         return None

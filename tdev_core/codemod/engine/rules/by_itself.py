@@ -1,0 +1,89 @@
+"""Finds the devices that only inputs are moved to, of what another package has placed by itself: CUDA, or else the CPU.
+
+``self.device = "cuda" if torch.cuda.is_available() else "cpu"`` beside ``self.model = load(name)``, and then
+``self.model(x.to(self.device))``: who wrote that knows where the package puts it. Answered for the device in use, the
+inputs would go where the model is not.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+
+import libcst as cst
+
+from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.python.statements import full_name, is_self
+from tdev_core.codemod.engine.python.tree import PythonTree
+
+_DEEP = 4
+
+
+def placed_by_itself(file: File, asked: cst.CSTNode) -> str | None:
+    """Return the callable of another package whose result gets inputs on the device that a question chooses, if all do."""
+    tree = file.python if ".to(" in file.tree.source else None
+    test = tree.at(file.tree.span(asked)) if tree is not None else None
+    around = list(tree.ancestors(test)) if tree is not None and test is not None else []
+    match around[:2]:
+        case [ast.IfExp(), ast.Assign(targets=[ast.Name() | ast.Attribute() as kept])]:
+            pass
+        case _:
+            return None
+    kinds = ast.ClassDef if isinstance(kept, ast.Attribute) else ast.FunctionDef
+    home = next((each for each in around if isinstance(each, kinds)), None)
+    if tree is None or home is None:
+        return None
+    known, name = _Home(file, tree, home), ast.unparse(kept)
+    makers: set[str] = set()
+    for use in ast.walk(home):
+        if not isinstance(use, type(kept)) or ast.unparse(use) != name or use is kept:
+            continue
+        match [*tree.ancestors(use)][:2]:
+            case [
+                ast.Call(func=ast.Attribute(attr="to"), args=[_], keywords=[]),
+                ast.Call(func=taker),
+            ]:
+                pass
+            case _:
+                return None
+        found = known.makers(taker)
+        if not found:
+            return None
+        makers |= found
+    return ", ".join(sorted(makers)) or None
+
+
+class _Home:
+    """A function or a class, with what its variables are made of."""
+
+    def __init__(self, file: File, tree: PythonTree, home: ast.AST) -> None:
+        program = file.options.tree
+        self._own = {"", "torch", "tdev"} | (program.modules | program.near if program else set())
+        self._imported = tree.names[0]
+        self._given: dict[str, list[ast.expr]] = {}
+        for node in (each for each in ast.walk(home) if isinstance(each, ast.Assign)):
+            for target in node.targets:
+                several = target.elts if isinstance(target, ast.Tuple) else [target]
+                for each in several:
+                    self._given.setdefault(ast.unparse(each), []).append(node.value)
+
+    def makers(self, node: ast.expr, deep: int = _DEEP) -> set[str]:
+        """Return the callables of other packages that have made what an expression gives; none if one is not known."""
+        given = self._given.get(ast.unparse(node), [])
+        if given and deep:
+            found = [self.makers(each, deep - 1) for each in given]
+            return set().union(*found) if all(found) else set()
+        match node:
+            case ast.Call(func=func):
+                imported = ast.unparse(func).partition(".")[0] in self._imported
+                full = full_name(func, self._imported)
+                told = _TELLS_WHERE.search(ast.unparse(node)) is not None
+                foreign = imported and full.partition(".")[0] not in self._own
+                return {full} if foreign and not told else set()
+            case ast.Attribute(value=value) if not is_self(value):
+                return self.makers(value, deep)
+            case _:
+                return set()
+
+
+_TELLS_WHERE = re.compile(r"device|cuda|\.to\(")
