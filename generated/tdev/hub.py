@@ -12,8 +12,8 @@ from typing import Any
 import torch
 
 from tdev_core.backend import Backend as _Backend
-from tdev_core.devices import translate as _translate
 from tdev_core.mirror import adoption as _adoption
+from tdev_core.shims import serialization as _serialization
 
 
 def load_state_dict_from_url(
@@ -30,12 +30,18 @@ def load_state_dict_from_url(
     Loads the Torch serialized object at the given URL.
 
     Backends:
-        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
-            runs
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; map_location is translated; storages saved from a
+            missing accelerator go to the active device
     """
-    map_location = _translate(map_location)
     return torch.hub.load_state_dict_from_url(
-        url, model_dir, map_location, progress, check_hash, file_name, weights_only
+        url,
+        model_dir,
+        _serialization.map_location(map_location),
+        progress,
+        check_hash,
+        file_name,
+        weights_only,
     )
 
 

@@ -91,11 +91,13 @@ def test_the_meta_device_stays_meta(from_cuda: Path) -> None:
     assert tdev.load(from_cuda, map_location="meta")["w"].device.type == "meta"
 
 
-def test_state_dicts_from_a_url(from_cuda: Path, tmp_path: Path) -> None:
-    loaded = tdev.hub.load_state_dict_from_url(
-        from_cuda.as_uri(), model_dir=str(tmp_path / "hub"), map_location="cuda"
-    )
-    assert loaded["w"].device == CPU
+@pytest.mark.parametrize("location", ["cuda", {"cuda:0": "cuda:0"}, None])
+def test_state_dicts_from_a_url(from_cuda: Path, tmp_path: Path, location: object) -> None:
+    from tdev.utils.model_zoo import load_url
+
+    for load in (tdev.hub.load_state_dict_from_url, load_url):
+        loaded = load(from_cuda.as_uri(), model_dir=str(tmp_path / "hub"), map_location=location)
+        assert loaded["w"].device == CPU
 
 
 def test_distributed_checkpoints(tmp_path: Path) -> None:
