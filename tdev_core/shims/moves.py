@@ -227,11 +227,14 @@ def tensor_cuda(original: Method) -> Method:
 
 
 def tensor_type(original: Method) -> Method:
-    """``Tensor.type``: ``"torch.cuda.FloatTensor"`` is a dtype on the active device, and what ``sim`` calls its tensors."""
+    """``Tensor.type``: ``"torch.cuda.FloatTensor"`` is a dtype on the active device, and what ``sim`` calls its tensors.
+
+    So is ``"torch.mps.FloatTensor"``, which MPS calls its own by and torch does not take back: ``x.type(y.type())``.
+    """
 
     def type_(self: torch.Tensor, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
         name = dtype if isinstance(dtype, str) else _legacy_name(dtype)
-        if name is None or not name.startswith("torch.cuda."):
+        if name is None or not name.startswith(("torch.cuda.", "torch.mps.")):
             told = original(self, *(() if dtype is None else (dtype,)), *args, **kwargs)
             return told.replace("torch.sim.", "torch.cuda.", 1) if dtype is None else told
         plain = getattr(torch, name.rpartition(".")[2], None)

@@ -35,6 +35,7 @@ class TestTranslatedMovesCopy:
             lambda x: x.to(torch.device("cuda", 0)),
             lambda x: x.xpu(),
             lambda x: x.type("torch.cuda.FloatTensor"),
+            lambda x: x.type("torch.mps.FloatTensor"),
         ],
     )
     def test_in_place_work_does_not_reach_the_source(self, move: object) -> None:

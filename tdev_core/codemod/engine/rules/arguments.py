@@ -87,6 +87,8 @@ def device_argument(file: File, call: Call, name: str) -> Answer:
             (makes or file.flow.may_be_cuda(value)) and not is_own_device(file, value)
         )
         may_be = may_be and not _holds_tensors_own(file, value)
+        if name == "torch.Generator" and not may_be:
+            return "may be cuda" if _is_a_device_there(file, value) else "not cuda"
         return "may be cuda" if may_be else "not cuda"
     found = False
     for value in call.double_starred:
@@ -103,6 +105,19 @@ def device_argument(file: File, call: Call, name: str) -> Answer:
             return "may be cuda"  # a base class keeps them, in another file
     shown = found and all(_is_all_there(file, each) for each in call.double_starred)
     return "not cuda" if shown else "absent"
+
+
+def _is_a_device_there(file: File, value: cst.BaseExpression) -> bool:
+    """Tell whether a generator is made for a device that is there, and is not the CPU: torch makes none for a device of tdev's."""
+    said = file.flow.word(value)
+    return (
+        said is None
+        and _OF_THE_CPU.search(file.tree.text(value)) is None
+        and is_own_device(file, value)
+    )
+
+
+_OF_THE_CPU = re.compile(r"[\"'](?:cpu|meta)\b")
 
 
 # Questions that stay CUDA's where they decide about page-locked memory.

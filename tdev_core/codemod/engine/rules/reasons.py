@@ -16,6 +16,7 @@ _BY_LAST = {
     "load": _LOADS,
     "load_state_dict_from_url": _LOADS,
     "load_url": _LOADS,
+    "Generator": "torch makes none for a device that is registered with it, as mlx is",
     "script": "the compiled graph holds a device, which tdev translates",
     "init_process_group": _GROUPS,
     "new_group": _GROUPS,
