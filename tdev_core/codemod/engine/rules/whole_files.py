@@ -362,6 +362,10 @@ _NVIDIAS_SETTING = re.compile(r"[\"']NVIDIA_[A-Z0-9_]+[\"']")
 # The numbers of NVIDIA's GPUs, by nvidia-smi: no other accelerator has one.
 _OF_GPUTILS = re.compile(r"\bGPUtil\.get(?:Available|FirstAvailable|GPUs)\(")
 _MAKES_CUDAS = re.compile(r"\bdevice\(\s*(?:type=)?f?[\"']cuda")
+# The functions that CuPy allocates by: `PythonFunctionAllocator(alloc, free)`, `MemoryPool(allocator=alloc)`.
+_ALLOCATES = re.compile(
+    r"\b(?:PythonFunctionAllocator|MemoryPool|set_allocator)\(\s*(?:allocator=)?(\w+)\s*(?:,\s*(\w+)\s*,?\s*)?\)"
+)
 
 
 def told_of_cuda(file: File) -> None:
@@ -382,6 +386,16 @@ def told_of_cuda(file: File) -> None:
         if _OF_GPUTILS.search(text) is not None and _MAKES_CUDAS.search(text) is not None:
             file.untouched.append(file.tree.span(home))
             said = f"{home.name.value} makes devices of what GPUtil counts; left as it is"
+            file.find(ARMS, home.name, said, "note")
+    allocators = {
+        name
+        for found in (_ALLOCATES.findall(file.code) if "cupy" in file.tree.source else ())
+        for name in found
+    }
+    for home in file.tree.of(cst.FunctionDef) if allocators else ():
+        if home.name.value in allocators:
+            file.untouched.append(file.tree.span(home))
+            said = f"{home.name.value} gives CuPy its memory on CUDA; left as it is"
             file.find(ARMS, home.name, said, "note")
     signs = ("is_bf16_supported", *_ARCHITECTURES)
     for home in file.tree.of(cst.FunctionDef) if "platform" in file.tree.source else ():
