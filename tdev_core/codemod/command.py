@@ -14,7 +14,7 @@ from tdev_core.codemod.config import Settings, find_config, overlay, read_config
 from tdev_core.codemod.errors import UsageError
 from tdev_core.codemod.files import git
 from tdev_core.codemod.files.discovery import Found, discover
-from tdev_core.codemod.files.project import torch_floor
+from tdev_core.codemod.files.project import names_torch_alone, torch_floor
 from tdev_core.codemod.files.since import added
 from tdev_core.codemod.files.write import Terminated, terminations
 from tdev_core.codemod.jobs.runner import Plan, selected
@@ -89,6 +89,8 @@ def run(arguments: argparse.Namespace, engine: str) -> int:
     folded = told.finish(writes)
     if settings.target == "accelerator" and not arguments.quiet:
         _say_floor(files, summary)
+    if settings.target != "accelerator" and not arguments.quiet:
+        _say_what_names_torch(files, summary)
     if arguments.report:
         _report(arguments, kept, summary)
     if arguments.write_baseline and not summary.interrupted:
@@ -111,6 +113,17 @@ def _say_floor(files: Sequence[Found], summary: Summary) -> None:
         err(
             f"torch.accelerator is of torch 2.6; {said} takes torch {major}.{minor}: raise that too."
         )
+
+
+def _say_what_names_torch(files: Sequence[Found], summary: Summary) -> None:
+    """Say where the project names torch, and has to name tdev beside it now that its code imports that."""
+    if not summary.changes["import"] and not summary.changes["tdev-import"] or not files:
+        return
+    required, sorted_by_name = names_torch_alone(files[0].path.absolute().parent)
+    if required is not None:
+        err(f"{required} requires torch; the code imports tdev now: require it there, too.")
+    if sorted_by_name is not None:
+        err(f"{sorted_by_name} names torch for the order of imports: name tdev there, too.")
 
 
 def _session(

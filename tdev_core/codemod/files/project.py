@@ -23,6 +23,17 @@ _TORCH = re.compile(
     r"(?:^|[\"'\s:,\[(])torch\s*(?:=\s*[\"']|\()?\s*(?:\[[\w,]*\]\s*)?(?:>=|~=|==|\^|>)\s*(\d+)(?:\.(\d+))?",
     re.MULTILINE,
 )
+# A requirement as such: `"torch>=2"`, `torch==2.1`, `torch = "^2"`, `- torch`, `install_requires=["numpy", "torch"]`.
+_REQUIRES = re.compile(
+    r"(?:^[ \t]*(?:-[ \t]*)?|[\"'][ \t]*)torch(?:\[[\w,]*\])?[ \t]*(?:[\"'<>=~!^;(#@]|$)|^Requires-Dist: torch\b",
+    re.MULTILINE,
+)
+# Of isort's and ruff's settings: `known_third_party = numpy, torch`, `known-first-party = ["torch"]`.
+_KNOWN = re.compile(r"^[ \t]*known[_-]\w[\w-]*[ \t]*=[^\n]*?\btorch\b", re.MULTILINE)
+_KEY = re.compile(r"^[ \t]*([\w-]+)[ \t]*=", re.MULTILINE)
+_NO_REQUIREMENTS = ("keywords", "classifiers", "name", "description", "packages")
+_TDEV = re.compile(r"(?<![\w.])tdev(?![\w.])")
+_SORTS = ("pyproject.toml", "setup.cfg", ".isort.cfg", "ruff.toml", ".ruff.toml", "tox.ini")
 
 
 @lru_cache(maxsize=4096)
@@ -47,6 +58,34 @@ def torch_floor(directory: Path) -> tuple[Floor, str] | None:
         if found := _TORCH.search(text):
             return (int(found[1]), int(found[2] or 0)), name
     return None if _is_root(directory) else torch_floor(directory.parent)
+
+
+def names_torch_alone(directory: Path) -> tuple[str | None, str | None]:
+    """Return where the project around a directory requires torch and where it sorts torch's imports by name, not tdev as well.
+
+    Each as ``file:line``, None where nothing has to be added.
+    """
+    return (
+        _first(directory, _DECLARES, _REQUIRES),
+        _first(directory, _SORTS, _KNOWN),
+    )
+
+
+def _first(directory: Path, names: tuple[str, ...], pattern: re.Pattern[str]) -> str | None:
+    """Return the first place that matches, in the nearest directory that has one; None if tdev stands in that file, too."""
+    for name in names:
+        try:
+            text = (directory / name).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            continue
+        for found in pattern.finditer(text):
+            keys = _KEY.findall(text, 0, found.end())
+            if keys and keys[-1] in _NO_REQUIREMENTS:
+                continue
+            if _TDEV.search(text) is not None:
+                return None
+            return f"{directory / name}:{text.count(chr(10), 0, found.end()) + 1}"
+    return None if _is_root(directory) else _first(directory.parent, names, pattern)
 
 
 def _has_mypy(directory: Path) -> bool:

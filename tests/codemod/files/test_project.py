@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tdev_core.codemod.cli import main
-from tdev_core.codemod.files.project import is_type_checked, torch_floor
+from tdev_core.codemod.files.project import is_type_checked, names_torch_alone, torch_floor
 
 
 @pytest.mark.parametrize(
@@ -73,3 +73,49 @@ def test_what_the_accelerator_target_makes_of_it(
     stays = bool(said) and "takes torch 2.0" not in said
     assert ((tmp_path / "train.py").read_text() == source) == stays
     assert ("raise that too" in err) == ("takes torch 2.0" in said)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "row"),
+    [
+        ("pyproject.toml", '[project]\ndependencies = [\n  "numpy",\n  "torch>=2.2",\n]\n', 4),
+        ("pyproject.toml", '[project]\nkeywords = ["torch"]\ndependencies = ["torch"]\n', 3),
+        ("pyproject.toml", '[tool.poetry.dependencies]\ntorch = "^2.0.1"\n', 2),
+        ("setup.py", "setup(\n    install_requires=['torch', 'scipy'],\n)\n", 2),
+        ("setup.cfg", "[options]\ninstall_requires =\n    numpy\n    torch[opt]>=2\n", 4),
+        ("requirements.txt", "numpy\ntorch\n", 2),
+        ("requirements.txt", "torchvision\npytorch-lightning\n", None),
+        ("pyproject.toml", '[project]\nkeywords = [\n  "torch",\n]\n', None),
+        ("pyproject.toml", '[project]\ndependencies = ["torch", "tdev>=1"]\n', None),
+    ],
+)
+def test_a_requirement_of_torch_alone(
+    tmp_path: Path, name: str, text: str, row: int | None
+) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / name).write_text(text)
+    (tmp_path / "pkg").mkdir()
+    place = None if row is None else f"{tmp_path / name}:{row}"
+    assert names_torch_alone(tmp_path / "pkg") == (place, None)
+
+
+@pytest.mark.parametrize(
+    ("source", "project", "said"),
+    [
+        (CHOICE, '[project]\ndependencies = ["torch"]\n', "pyproject.toml:2 requires torch"),
+        (CHOICE, "[tool.isort]\nknown_deep = ['torch']\n", "toml:2 names torch for the order"),
+        (CHOICE, "[tool.isort]\nknown_deep = ['tdev', 'torch']\n", ""),
+        ("x = 1\n", '[project]\ndependencies = ["torch"]\n', ""),
+    ],
+)
+def test_a_rewritten_project_is_told_what_has_to_name_tdev(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], source: str, project: str, said: str
+) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "pyproject.toml").write_text(project)
+    (tmp_path / "train.py").write_text(source)
+    main(["--force", str(tmp_path / "train.py")])
+    err = capfd.readouterr().err
+    assert said in err if said else "too." not in err
+    main(["--force", str(tmp_path / "train.py")])
+    assert "too." not in capfd.readouterr().err
