@@ -52,7 +52,7 @@ def private_of_others(raw: bytes) -> set[bytes]:
 
 
 class Files:
-    """What the files seen so far do to one another."""
+    """Collects what the files seen so far do to one another."""
 
     def __init__(self) -> None:
         self._set: Counter[bytes] = Counter()
