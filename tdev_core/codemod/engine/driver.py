@@ -14,7 +14,7 @@ from tdev_core.codemod.engine.python.known import Known
 from tdev_core.codemod.engine.python.tree import tree_kept
 from tdev_core.codemod.engine.survey import is_of_cuda
 from tdev_core.codemod.engine.triage.concern import concern
-from tdev_core.codemod.engine.vocabulary import DOUBLES
+from tdev_core.codemod.engine.vocabulary import DOUBLE
 
 
 def rewrite(source: str, names: Names, options: Options, *, filename: str = "<string>") -> Result:
@@ -39,7 +39,7 @@ def rewrite(source: str, names: Names, options: Options, *, filename: str = "<st
 
 def _may_be_in_double(source: str, options: Options, filename: str) -> bool:
     """Tell whether a file that names no device may compute in double precision on that of a package which names CUDA."""
-    if options.style == "accelerator" or not any(word in source for word in DOUBLES):
+    if options.style == "accelerator" or DOUBLE.search(source) is None:
         return False
     return is_of_cuda(options.tree, filename)
 

@@ -368,9 +368,10 @@ PATCHED = re.compile(_PATCHES)
 _PATCHED_BYTES = re.compile(_PATCHES.encode())
 _IMPORT_BYTES, _FROM_BYTES = (re.compile(pattern.encode()) for pattern in _IMPORTS)
 _ORDINAL_MOVES_BYTES = re.compile(_ORDINAL_MOVES.encode())
-DOUBLES = (".double()", "torch.float64", "torch.double")
-"""What makes a tensor one of double precision, which MPS has not."""
-_MAY_MATTER = (b"device", b"load", b"pin_memory", b"jit", *(word.encode() for word in DOUBLES))
+DOUBLE = re.compile(r"\.double\(\)|\.to\(\s*(?:dtype[ \t]*=[ \t]*)?torch\.(?:float64|double)\s*\)")
+"""Makes a tensor one of double precision, which MPS has not."""
+_DOUBLES = (b".double()", b"torch.float64)", b"torch.double)")
+_MAY_MATTER = (b"device", b"load", b"pin_memory", b"jit", *_DOUBLES)
 _WORDS_BYTES = [word.encode() for word in WORDS]
 
 

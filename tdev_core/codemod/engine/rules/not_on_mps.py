@@ -11,6 +11,7 @@ from tdev_core.codemod.engine.rules.kernels import KERNEL
 from tdev_core.codemod.engine.rules.speaks_of_others import knows_mps
 from tdev_core.codemod.engine.rules.strings import STRINGS
 from tdev_core.codemod.engine.survey import is_of_cuda
+from tdev_core.codemod.engine.vocabulary import DOUBLE
 
 _OUT_OF_MEMORY = re.compile(r"cuda (?:error: )?out of memory", re.IGNORECASE)
 _ON_MPS = "mps backend out of memory"
@@ -18,7 +19,6 @@ _LOOKS = frozenset({"startswith", "endswith", "search", "match", "find", "count"
 LOOKED_FOR = (
     'is looked for in an error: MPS says "MPS backend out of memory", and it is not caught there'
 )
-_DOUBLE = re.compile(r"\.double\(\)|\.to\(\s*(?:dtype[ \t]*=[ \t]*)?torch\.(?:float64|double)\s*\)")
 _PLACES = re.compile(r"\bdevice\b|\.cuda\(")
 _WHERE = re.compile(r"\bdevice\b|[\"']cuda")
 _FETCHED = re.compile(r"\.(?:cpu|numpy|tolist|item)\(|\bcpu\b")
@@ -31,7 +31,7 @@ def not_on_mps(file: File) -> None:
         return
     if "out of memory" in file.tree.source:
         _words_of_memory(file)
-    if _DOUBLE.search(file.code) is not None:
+    if DOUBLE.search(file.code) is not None:
         _doubles(file)
 
 
@@ -85,7 +85,7 @@ def _doubles(file: File) -> None:
         if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
             continue
         text = file.tree.source[slice(*tree.span(function))]
-        if function.name in unable or not _DOUBLE.search(text):
+        if function.name in unable or not DOUBLE.search(text):
             continue
         places = _PLACES.search(text) is not None
         if not (places or given and _OF_DATA.match(function.name) is None):
@@ -94,7 +94,7 @@ def _doubles(file: File) -> None:
         origins = _Origins(tree, function)
         for call in ast.walk(function):
             if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
-                if _DOUBLE.fullmatch(ast.unparse(call)[len(ast.unparse(call.func.value)) :]):
+                if DOUBLE.fullmatch(ast.unparse(call)[len(ast.unparse(call.func.value)) :]):
                     value = call.func.value
                     at = tree.span(value)[1]
                     found = _is_placed(value, placed) or given and origins.may_lie_there(call)
