@@ -1118,10 +1118,14 @@ class _Tree:
         """Return the classes that a name stands for in annotations: ``DETECTOR = Union[Yolo, FasterRCNN]``."""
         if not name[:1].isupper() or name in self._tree.classes:
             return []
-        given = re.compile(rb"(?:^|\n)[ \t]*" + name.encode() + rb"[ \t]*(?::[^=\n]+)?=(?!=)")
+        # By the name, which `re` looks for many times faster than for a line's start.
+        given = re.compile(name.encode() + rb"[ \t]*(?::[^=\n]+)?=(?!=)")
         found: list[str] = []
         for text in self._texts:
-            for place in given.finditer(text.raw) if name.encode() in text.raw else ():
+            for place in given.finditer(text.raw):
+                start = text.raw.rfind(b"\n", 0, place.start()) + 1
+                if text.raw[start : place.start()].strip(b" \t"):
+                    continue
                 statement = text.at(place.end() - 1)
                 values = statement.given_to(name) if statement is not None else []
                 classes = [classes_said(value) for value in values]

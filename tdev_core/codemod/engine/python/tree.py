@@ -79,6 +79,15 @@ class PythonTree:
         return found
 
     @cached_property
+    def reads(self) -> dict[str, list[ast.Name]]:
+        """The places that read a name."""
+        found: dict[str, list[ast.Name]] = {}
+        for node in self.everything:
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                found.setdefault(node.id, []).append(node)
+        return found
+
+    @cached_property
     def statements(self) -> list[ast.AST]:
         """The module, its statements, and the handlers and cases that hold more of them, in the order of ``ast.walk``.
 

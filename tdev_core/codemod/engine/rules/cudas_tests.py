@@ -200,10 +200,9 @@ def _by_name(
     if name in seen:
         return
     seen.add(name)
-    homes = (p for p in python.ancestors(part) if isinstance(p, _FUNCTIONS))
-    _ = python.everything  # all have ancestors from then on
-    for each in ast.walk(next(homes, python.module)):
-        if isinstance(each, ast.Name) and each.id == name and isinstance(each.ctx, ast.Load):
+    home = next((p for p in python.ancestors(part) if isinstance(p, _FUNCTIONS)), python.module)
+    for each in python.reads.get(name, ()):
+        if home is python.module or home in python.ancestors(each):
             yield from _opened(python, each, seen)
 
 
