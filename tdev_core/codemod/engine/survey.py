@@ -133,7 +133,12 @@ _OF_ANOTHER_FRAMEWORK = re.compile(
 )
 _CLASS = re.compile(rb"^class[ \t]+(\w+)[ \t]*(?:\(([^)]*)\))?", re.MULTILINE)
 # Of a class, `_device: str`, and no parameter on a line of its own.
-_STRING_DEVICE = re.compile(rb"device[ \t]*:[ \t]*str\b(?![^\n]*,[ \t]*\r?$)", re.MULTILINE)
+# Alone or among others: `Optional[str]`, `torch.device | str`, `Literal["cpu", "cuda"]`.
+_STRING_DEVICE = re.compile(
+    rb"device[ \t]*:[ \t]*[\"']?(?:[\w.]+(?:\[|[ \t]*\|[ \t]*|,[ \t]*))*(?:str\b|(?<=Literal\[)[^]\n]*[\"']cuda)"
+    rb"(?![^\n]*,[ \t]*\r?$)",
+    re.MULTILINE,
+)
 _AT_THE_MARGIN = re.compile(rb"\n(?:async[ \t]+)?(?:def|class)[ \t]")
 _ATTRIBUTE_BEFORE = re.compile(rb"(?<![(,\r])\r?\n[ \t]+(?:self\.)?(\w{0,40})\Z")
 

@@ -808,3 +808,31 @@ def test_a_class_of_the_tree_that_is_called_as_another_packages(keeps: str, real
     )
     files = {"masks.py": text, "own.py": own if keeps else ""}
     assert changed(files, "masks.py") is not real
+
+
+FIELDS = (
+    "from dataclasses import dataclass\nfrom typing import Literal, Optional, Union\nimport torch\n\n\n"
+    "@dataclass\nclass RunParameters:\n    n: int\n    device: {said}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "real"),
+    [
+        ("str", False),
+        ("Optional[str] = None", False),
+        ("str | torch.device = 'cuda'", False),
+        ("torch.device | str = 'cuda'", False),
+        ("Union[torch.device, str, None] = None", False),
+        ("Literal['cpu', 'cuda'] = 'cpu'", False),
+        ("torch.device", True),
+        ("Optional[torch.device] = None", True),
+    ],
+)
+def test_a_field_of_another_file_that_may_be_a_word(said: str, real: bool) -> None:
+    uses = (
+        "import torch\nfrom .runs import RunParameters\n\n\ndef f(parameters: RunParameters):\n"
+        "    return torch.zeros(parameters.n, device=parameters.device)\n"
+    )
+    files = {"runs.py": FIELDS.format(said=said), "uses.py": uses}
+    assert changed(files, "uses.py") is not real
