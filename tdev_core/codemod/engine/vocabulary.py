@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 from tdev_core.ecosystem.device_table import named
@@ -244,6 +244,34 @@ def _places(text: str, name: str) -> Iterator[int]:
         if not (before.isalnum() or before in "._"):
             yield at
         at = text.find(name, at + 1)
+
+
+_IMPORTS_FROM = re.compile(r"^from[ \t]+[\w.]+[ \t]+import\b([^\n(]*(?:\([^)]*)?)", re.MULTILINE)
+_RENAMES = re.compile(r"\b(\w+)\s+as\s+(\w+)")
+
+
+@lru_cache(maxsize=64)
+def renamed(text: str) -> Mapping[str, str]:
+    """Return what the imports at a file's margin call otherwise, by its name there, where that is the only one: ``import mask as causal``."""
+    if " as " not in text:
+        return {}
+    found = [
+        (there, name)
+        for line in _IMPORTS_FROM.findall(text)
+        for there, name in _RENAMES.findall(line)
+        if there != name
+    ]
+    return {
+        name: there
+        for there, name in found
+        if re.search(
+            rf"^(?:(?:async[ \t]+)?def|class)[ \t]+{name}\b|^[ \t]*{name}[ \t]*[:=]",
+            text,
+            re.MULTILINE,
+        )
+        is None
+        and sum(each == name for _, each in found) == 1
+    }
 
 
 def computed_with(text: str, name: str) -> bool:

@@ -836,3 +836,55 @@ def test_a_field_of_another_file_that_may_be_a_word(said: str, real: bool) -> No
     )
     files = {"runs.py": FIELDS.format(said=said), "uses.py": uses}
     assert changed(files, "uses.py") is not real
+
+
+FILTERS = (
+    "import torch\n\n\ndef low(n, device=None):\n    return torch.zeros(n, device=device)\n\n\n"
+    "def low_of_two(n, device=None):\n    return torch.ones(n, device=device)\n"
+)
+RENAMES = "import torch\nfrom .filters import low_of_two as low\n\n\ndef f(x: torch.Tensor, word):\n    return low(3, device={})\n"
+
+
+@pytest.mark.parametrize(
+    ("given", "more", "kept"),
+    [
+        ("x.device", "", ["torch.ones", "tdev.zeros"]),
+        ("word", "", ["tdev.ones", "tdev.zeros"]),
+        # Who knows it by that name from there.
+        (
+            "x.device",
+            "from .uses import low\n\n\ndef g(word):\n    return low(2, word)\n",
+            ["tdev.ones"],
+        ),
+        (
+            "x.device",
+            "from .filters import low\n\n\ndef g(x: torch.Tensor):\n    return low(2, x.device)\n",
+            ["torch.ones", "torch.zeros"],
+        ),
+        (
+            "word",
+            "from .filters import low\n\n\ndef g(x: torch.Tensor):\n    return low(2, x.device)\n",
+            ["tdev.ones", "torch.zeros"],
+        ),
+    ],
+)
+def test_a_function_that_is_imported_by_anothers_name(
+    given: str, more: str, kept: list[str]
+) -> None:
+    files = {
+        "filters.py": FILTERS,
+        "uses.py": RENAMES.format(given),
+        "more.py": f"import torch\n{more}",
+    }
+    code = migrated(files, "filters.py").code
+    assert all(each in code for each in kept)
+
+
+def test_what_a_function_gives_that_is_imported_by_anothers_name() -> None:
+    files = {
+        "env.py": "import torch\n\n\ndef get_device(x: torch.Tensor):\n    return x.device\n\n\n"
+        "def typed_device(cfg):\n    return cfg.device\n",
+        "uses.py": "import torch\nfrom .env import typed_device as get_device\n\n\ndef f(cfg):\n"
+        "    device = get_device(cfg)\n    return torch.zeros(3, device=device)\n",
+    }
+    assert changed(files, "uses.py")

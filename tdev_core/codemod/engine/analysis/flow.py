@@ -42,6 +42,7 @@ from tdev_core.codemod.engine.vocabulary import (
     give_devices,
     holds_tensors,
     is_of_settings,
+    renamed,
     shown_device,
     used_as_tensor,
 )
@@ -637,7 +638,8 @@ class Flow:
 
     def _local_call(self, func: cst.Name) -> Kinds:
         """Return the union of what a function of this file returns."""
-        if func.value in self.known.promised or self.known.told(Asked("gives", func.value)):
+        called = renamed(self.tree.source).get(func.value, func.value)
+        if called in self.known.promised or self.known.told(Asked("gives", called)):
             return frozenset({Kind.DEVICE})
         bindings = self.scopes.of(func).lookup(func.value)
         if len(bindings) != 1 or not isinstance(bindings[0].node, cst.FunctionDef):

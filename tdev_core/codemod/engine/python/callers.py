@@ -31,7 +31,7 @@ from tdev_core.codemod.engine.python.statements import (
 )
 from tdev_core.codemod.engine.python.tree import PythonTree
 from tdev_core.codemod.engine.python.uses import Use, use_of
-from tdev_core.codemod.engine.vocabulary import TENSOR_WORD, snake
+from tdev_core.codemod.engine.vocabulary import TENSOR_WORD, renamed, snake
 
 _DEFINED = re.compile(rb"def(?<!\wdef)[ \t]+(\w+)[ \t]*\(([^()]*(?:\([^()]*\)[^()]*)*)\)")
 _PARAMETER = re.compile(
@@ -788,6 +788,7 @@ class _Tree:
                 if isinstance(node, _DEFINITIONS)
             ]
             owners = [owner for _, _, owner in inits]
+            uses = self._by_other_names(uses, {name})
             uses = self._with_kept(use for use in uses if _may_mean(use, owners))
         signatures = [_Signature(s, node, owner) for s, node, owner in inits if node is not None]
         signatures = [each for each in signatures if each.has(parameter)]
@@ -796,6 +797,18 @@ class _Tree:
         if key.want != DEVICE:
             return self._all_give_objects(uses, signatures, key)
         return self._all_give(uses, signatures, name, parameter)
+
+    def _by_other_names(self, uses: Iterable[_Use], names: set[str]) -> Iterator[_Use]:
+        """Yield the uses of a function, those of the names by which it is imported too; not of what has its name for another one's."""
+        for statement, node in uses:
+            if isinstance(node, ast.alias) and node.asname is not None:
+                if node.asname not in names:
+                    names.add(node.asname)
+                    yield from self._by_other_names(self._uses_of(node.asname), names)
+                continue
+            there = renamed(statement.source).get(node.id) if isinstance(node, ast.Name) else None
+            if there is None or there in names:
+                yield statement, node
 
     def _with_kept(self, uses: Iterable[_Use]) -> Iterator[_Use]:
         """Yield the uses of a function; where an attribute keeps it, the calls of that: ``self.mask = plain if on else causal``."""

@@ -42,6 +42,7 @@ from tdev_core.codemod.engine.vocabulary import (
     holds_tensors,
     is_documented_device,
     is_of_settings,
+    renamed,
     used_as_tensor,
 )
 from tdev_core.ecosystem.device_table import give_devices
@@ -250,9 +251,7 @@ class Devices(Tensors):
             case ast.Call():
                 if self._name(node.func) in _MAKERS:
                     return True
-                called = node.func
-                last = called.attr if isinstance(called, ast.Attribute) else ast.unparse(called)
-                return last in self._known.promised
+                return self._called_by(node) in self._known.promised
             case ast.Name(id=name):
                 return (
                     self._was_asked_for_its_type(node)
@@ -379,7 +378,16 @@ class Devices(Tensors):
         """Tell whether a function promises a device among others: ``-> tuple[int, torch.device]``."""
         if len(want.path) != 1 or not isinstance(node, ast.Call):
             return False
-        return f"{last_name(node.func)}[{want.path[0]}]" in self._known.promised
+        return f"{self._called_by(node)}[{want.path[0]}]" in self._known.promised
+
+    def _called_by(self, call: ast.Call) -> str:
+        """Return the name of the function that a call means, where it is defined."""
+        func = call.func
+        return (
+            renamed(self._source).get(func.id, func.id)
+            if isinstance(func, ast.Name)
+            else last_name(func)
+        )
 
     def _has_real_device(self, owner: ast.expr, attr: str, deep: int) -> bool:
         """Tell whether a device that an object keeps is a real one: that of a tensor, a module or the like."""

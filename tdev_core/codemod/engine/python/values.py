@@ -41,6 +41,7 @@ from tdev_core.codemod.engine.python.statements import (
 )
 from tdev_core.codemod.engine.python.tree import PythonTree
 from tdev_core.codemod.engine.python.uses import Use, is_handed_on, use_of
+from tdev_core.codemod.engine.vocabulary import renamed
 
 DEEP = 20
 """The steps that a value is followed back."""
@@ -366,7 +367,7 @@ class Values:
         """
         match func:
             case ast.Name(id=name):
-                return name
+                return renamed(self._source).get(name, name)
             case ast.Attribute(value=owner, attr=name):
                 plain = isinstance(owner, ast.Name) and (
                     is_self(owner) or owner.id in self._imported
