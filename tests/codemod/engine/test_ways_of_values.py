@@ -838,6 +838,110 @@ def test_a_field_of_another_file_that_may_be_a_word(said: str, real: bool) -> No
     assert changed(files, "uses.py") is not real
 
 
+LOADS = (
+    "import functools\nimport torch\n\n\nclass Loader:\n    def __init__(self, rows, x: torch.Tensor, word):\n"
+    "        self.device = x.device\n        self.word = word\n{made}\n\n    @staticmethod\n    def _pack(rows, device=None):\n"
+    "        return [torch.tensor(row, device=device) for row in rows]\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("made", "real"),
+    [
+        ("        self.rows = Rows(rows, functools.partial(self._pack, device=self.device))", True),
+        (
+            "        self.rows = Rows(rows, pack=functools.partial(self._pack, device=self.device))",
+            True,
+        ),
+        (
+            "        self.rows = Rows(rows, pack=functools.partial(self._pack, device=self.word))",
+            False,
+        ),
+        ("        self.rows = Rows(rows, pack=functools.partial(self._pack))", False),
+        ("        self.rows = Rows(rows, pack=functools.partial(self._pack, **word))", False),
+        # Which may be called with another.
+        ("        self.pack = functools.partial(self._pack, device=self.device)", False),
+    ],
+)
+def test_a_function_of_which_a_part_is_given(made: str, real: bool) -> None:
+    assert changed({"made.py": LOADS.format(made=made)}, "made.py") is not real
+
+
+@pytest.mark.parametrize(
+    ("call", "real"),
+    [
+        ("_mask(3, x.device, **more)", True),
+        ("_mask(3, word, **more)", False),
+        ("_mask(3, **more)", False),
+        ("_mask(*more, x.device)", False),
+    ],
+)
+def test_what_comes_before_arguments_that_are_not_seen(call: str, real: bool) -> None:
+    text = (
+        "import torch\n\n\ndef _mask(n, device):\n    return torch.zeros(n, device=device)\n\n\n"
+        f"def f(x: torch.Tensor, word, more):\n    return _mask(2, x.device), {call}\n"
+    )
+    assert changed({"made.py": text}, "made.py") is not real
+
+
+GIVES_BACK = "import torch\n\n\ndef default(value, other):\n    {body}\n\n\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "call", "real"),
+    [
+        ("return value if value is not None else other", "default(x.device, x.device)", True),
+        ("return value if value is not None else other", "default(None, other=x.device)", True),
+        ("return value or other", "default(None, x.device)", True),
+        ("return value if value is not None else other", "default(word, x.device)", False),
+        ("return value if value is not None else other", "default(x.device, word)", False),
+        ("return value if value is not None else other", "default(*word)", False),
+        ("return value if value is not None else other", "default(x.device, **word)", False),
+        ("return value or CHOSEN", "default(x.device, x.device)", False),
+        ("value = CHOSEN\n    return value or other", "default(x.device, x.device)", False),
+    ],
+)
+def test_what_a_function_gives_back(body: str, call: str, real: bool) -> None:
+    text = GIVES_BACK.format(body=body) + (
+        f"def f(x: torch.Tensor, word, n):\n    device = {call}\n    return torch.zeros(n, device=device)\n"
+    )
+    assert changed({"made.py": text}, "made.py") is not real
+
+
+@pytest.mark.parametrize(
+    ("padded", "real"),
+    [
+        ("def padded(rows, n) -> torch.Tensor:\n    return rows.to(n)\n", True),
+        ("def padded(rows, n):\n    rows = torch.zeros(n)\n    return rows\n", True),
+        ("def padded(rows, n):\n    return rows.of(n)\n", False),
+        ("@cached\ndef padded(rows, n) -> torch.Tensor:\n    return rows.to(n)\n", False),
+    ],
+)
+def test_a_tensor_that_another_files_function_gives(padded: str, real: bool) -> None:
+    uses = (
+        "import torch\nfrom .pads import padded\n\n\ndef f(rows, n):\n    series = padded(rows, n)\n"
+        "    return torch.as_tensor(n, device=series.device)\n"
+    )
+    files = {"pads.py": f"import torch\n\n\n{padded}", "uses.py": uses}
+    assert changed(files, "uses.py") is not real
+
+
+@pytest.mark.parametrize(
+    ("at", "chosen", "real"),
+    [
+        ("ids == each", "each", True),
+        ("chosen", "ids == each", True),
+        ("ids", "each", False),
+        ("chosen", "ids.of(each)", False),
+        ("'ids'", "each", False),
+    ],
+)
+def test_what_is_chosen_from_by_a_comparison(at: str, chosen: str, real: bool) -> None:
+    body = f"kept = torch.zeros(3, device=hazard.device)\nfor each in more:\n    chosen = {chosen}\n    kept[0] = hazard[{at}]"
+    text = function(body, "'cpu'", "hazard, ids, more")
+    assert changed({"made.py": text}, "made.py") is not real
+
+
 FILTERS = (
     "import torch\n\n\ndef low(n, device=None):\n    return torch.zeros(n, device=device)\n\n\n"
     "def low_of_two(n, device=None):\n    return torch.ones(n, device=device)\n"
@@ -888,3 +992,119 @@ def test_what_a_function_gives_that_is_imported_by_anothers_name() -> None:
         "    device = get_device(cfg)\n    return torch.zeros(3, device=device)\n",
     }
     assert changed(files, "uses.py")
+
+
+RECORDING = (
+    "import torch\n\n\nclass Recording:\n    def __init__(self, n, device: {said}):\n        self.n = n\n"
+    "        self.device = device\n"
+)
+WHITENS = (
+    "import torch\nfrom .files import Recording\n\n\ndef whiten(rows):\n    return torch.zeros((3, 3), device=rows.device)\n\n\n"
+    "def run(n, device, other):\n    recording = Recording(n, device)\n    found = whiten({given})\n    del recording\n    return found\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "given", "real"),
+    [
+        ("torch.device", "recording", True),
+        ("torch.device", "rows=recording", True),
+        ("torch.device", "Recording(n, device)", True),
+        ("torch.device", "other", False),
+        ("str", "recording", False),
+        ("'torch.device | str'", "recording", False),
+    ],
+)
+def test_an_object_of_a_class_of_the_tree_that_a_function_is_given(
+    said: str, given: str, real: bool
+) -> None:
+    files = {
+        "files.py": RECORDING.format(said=said),
+        "whitens.py": WHITENS.format(given=given),
+    }
+    assert changed(files, "whitens.py") is not real
+
+
+@pytest.mark.parametrize(
+    ("build", "real"),
+    [
+        ("    model = PackedModel(spec)\n    return model\n", False),
+        ("    return spec.kind(spec)\n", False),
+        ("    params = read(spec)\n    return params\n", False),
+        ("    rows = spec.kind(spec)\n    return torch.cat(rows)\n", True),
+    ],
+)
+def test_an_object_that_another_files_function_gives(build: str, real: bool) -> None:
+    packed = (
+        "import torch\n\n\nclass PackedModel:\n    def __init__(self, spec):\n        self.device = spec.device\n\n\n"
+        f"def build(spec):\n{build}"
+    )
+    uses = (
+        "import torch\nfrom .packed import build\n\n\ndef f(spec):\n    engine = build(spec)\n"
+        "    return torch.zeros(3, device=engine.device)\n"
+    )
+    assert changed({"packed.py": packed, "uses.py": uses}, "uses.py") is not real
+
+
+PAINTERS = (
+    "import torch\n\n\nclass Painter:\n    def __init__(self, device, **more):\n        self._start(device, **more)\n\n\n"
+    "class Plain(Painter):\n    def _start(self, device, **more):\n        self.label = torch.zeros(3, device=device)\n"
+)
+MANAGES = (
+    "import torch\nfrom .painters import Plain\n\nKINDS = {{'plain': Plain}}\n\n\nclass Manager:\n"
+    "    def __init__(self, kind, device: torch.device, word, **more):\n{body}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("body", "elsewhere", "real"),
+    [
+        ("        self.kind = KINDS[kind](device, **more)", "", True),
+        ("        if kind in KINDS:\n            self.kind = KINDS[kind](device)", "", True),
+        ("        KINDS[kind].is_there()\n        self.kind = KINDS[kind](device)", "", True),
+        ("        self.kind = KINDS[kind](word, **more)", "", False),
+        ("        self.kind = KINDS[kind](**more)", "", False),
+        (
+            "        made = KINDS[kind]\n        self.kind = KINDS[kind](device), made(word)",
+            "",
+            False,
+        ),
+        (
+            "        self.all = [each(word) for each in KINDS.values()], KINDS[kind](device)",
+            "",
+            False,
+        ),
+        (
+            "        self.kind = KINDS[kind](device)",
+            "from .manages import KINDS\n\n\ndef g(word):\n    return KINDS['plain'](word)\n",
+            False,
+        ),
+        (
+            "        self.kind = KINDS[kind](device)",
+            "from .manages import *\n\n\ndef g(word):\n    return KINDS['plain'](word)\n",
+            False,
+        ),
+        (
+            "        self.kind = KINDS[kind](device)",
+            "from . import manages\n\n\ndef g(word):\n    return manages.KINDS['plain'](word)\n",
+            False,
+        ),
+        (
+            "        self.kind = KINDS[kind](device)",
+            "from .painters import Plain\n\n\ndef g(word):\n    return Plain(word)\n",
+            False,
+        ),
+        (
+            "        self.kind = KINDS[kind](device)",
+            "def g(word):\n    KINDS = {'plain': print}\n    return KINDS['plain'](word)\n",
+            True,
+        ),
+    ],
+)
+def test_a_class_that_a_table_makes(body: str, elsewhere: str, real: bool) -> None:
+    files = {
+        "painters.py": PAINTERS,
+        "manages.py": MANAGES.format(body=body),
+        "else.py": elsewhere,
+    }
+    assert changed(files, "painters.py") is not real

@@ -183,7 +183,7 @@ class Callers:
             self.followed.append((len(self.texts) - 1, found.start()))
             self._asked.add(Asked("variable", found[1].decode(), attr))
             if found[1] not in named_by:
-                self.names.update(_given_with_others(raw, found[1]))
+                self.names.update(_given_by(raw, found[1]))
                 named = (found[1], *_classes_of(raw, found[1]))
                 named_by[found[1]] = [each.decode() for each in named]
             self._asked.update(Asked("named", each, attr) for each in named_by[found[1]])
@@ -344,17 +344,17 @@ def _gives_torch(raw: bytes, start: int) -> bool:
     )
 
 
-_AND_OTHERS = re.compile(rb"[ \t]*,[\w, \t]*=[ \t]*(?:\w+\.)+(\w+)\(")
+_GIVEN_BY = re.compile(rb"[ \t]*(?:=[ \t]*|,[\w, \t]*=[ \t]*(?:\w+\.)+)(\w+)\(")
 
 
-def _given_with_others(raw: bytes, name: bytes) -> Iterator[str]:
-    """Yield the methods that give a name its value beside others: ``engine, rest = pkg.make(x)``."""
-    at = raw.find(name) if _AND_OTHERS.search(raw) is not None else -1
+def _given_by(raw: bytes, name: bytes) -> Iterator[str]:
+    """Yield the functions that give a name its value, and the methods that do so beside others: ``engine, rest = pkg.make(x)``."""
+    at = raw.find(name)
     while at >= 0:
         end = at + len(name)
         before = raw[at - 1 : at] if at else b""
         if not (before == b"." or before == b"_" or before.isalnum()):
-            if (found := _AND_OTHERS.match(raw, end)) is not None:
+            if (found := _GIVEN_BY.match(raw, end)) is not None:
                 yield found[1].decode()
         at = raw.find(name, at + 1)
 
@@ -1070,7 +1070,7 @@ class _Tree:
                 call = _call_of(statement, node) if statement is not None else None
                 if call is None or statement is None:
                     continue
-                for signature in _meant_by(statement, call, signatures):
+                for signature in _meant_by(statement, node, call, signatures):
                     given = signature.given(call, key.name)
                     if signature.is_promised(key.name) and given is not None:
                         if statement.devices.is_word(given):
@@ -1341,6 +1341,8 @@ class _Tree:
                 if heir is None:
                     if not (_asks_about(statement, node) or self._is_others(statement, node)):
                         by_another = _made_by_another_name(statement, node)
+                        if by_another is None:
+                            by_another = self._made_by_a_table(statement, node)
                         yield from [(statement, node)] if by_another is None else by_another
                     continue
                 yield from _made_within(statement, heir)
@@ -1350,6 +1352,43 @@ class _Tree:
                 if _init(heir) is None and heir.name not in done:
                     done.add(heir.name)
                     todo.append(self._uses_of(heir.name))
+
+    def _made_by_a_table(self, statement: _Statement, node: ast.AST) -> list[_Use] | None:
+        """Return the calls by which a module's table makes one of its classes: ``KINDS = {"a": Linear}``, ``KINDS[kind](4)``; None where there is none.
+
+        Or where more is done with it than to look up a class that is made right away, or asked something.
+        """
+        table, line, *_ = [*statement.tree.ancestors(node), None, None]
+        if not isinstance(table, ast.Dict) or node not in table.values:
+            return None
+        if not isinstance(line, ast.Assign) or line not in statement.tree.module.body:
+            return None
+        name = ast.unparse(line.targets[0])
+        if len(line.targets) > 1 or not name.isidentifier():
+            return None
+        found: list[_Use] = []
+        for other, use in self._uses_of(name):
+            if isinstance(use, ast.Name) and (
+                other.devices.is_variable(use)
+                or other.source is not statement.source
+                and not _may_import(other.source, name)
+            ):
+                continue  # what has the same name elsewhere
+            taken, made, *_ = [*other.tree.ancestors(use), None, None]
+            match taken, made:
+                case ast.Compare(), _:
+                    pass
+                case ast.Subscript(value=value), ast.Call(func=func) if (
+                    value is use and func is taken
+                ):
+                    found.append((other, taken))
+                case ast.Subscript(value=value), ast.Attribute(attr=attr) if (
+                    value is use and attr != "__init__"
+                ):
+                    pass
+                case _:
+                    return None
+        return found
 
     def _is_others(self, statement: _Statement, node: ast.AST) -> bool:
         """Tell whether a name is that of another package's: ``from transformers.models.falcon import Layer as Old``."""
@@ -1395,8 +1434,7 @@ class _Tree:
                 ):
                     continue
                 return False
-            own = _meant_by(statement, call, signatures)
-            for signature in own:
+            for signature in _meant_by(statement, node, call, signatures):
                 given = signature.given(call, parameter)
                 if given is _NONE_GIVEN and statement.source not in (s.source for s in signatures):
                     continue  # a call of another one of this name
@@ -1410,7 +1448,7 @@ class _Tree:
                 # Nor does what a test gives it.
                 plain = isinstance(given, ast.Constant) and not private
                 tried = statement.of_tests and not signature.of_tests
-                if not (plain or tried or statement.function_around(call) in heads):
+                if not (plain or tried or statement.function_around(node) in heads):
                     found = True
                     shown = shown or not is_default
                     grounds.append(frozenset(self._leans_on))
@@ -1431,7 +1469,7 @@ class _Tree:
                 return False
             if statement.of_tests and not signatures[0].of_tests:
                 continue
-            for signature in _meant_by(statement, call, signatures):
+            for signature in _meant_by(statement, node, call, signatures):
                 given = signature.given(call, key.name)
                 self._leans_on.clear()
                 if given is None or given is _NONE_GIVEN:
@@ -1572,8 +1610,6 @@ class _Signature:
         for keyword in call.keywords:
             if keyword.arg == parameter:
                 return keyword.value
-        if any(keyword.arg is None for keyword in call.keywords):
-            return None
         args = call.args
         # `Class.method(self, x, device)`: the first is the object.
         if (
@@ -1583,10 +1619,14 @@ class _Signature:
         ):
             if call.func.value.id[:1].isupper() and args and isinstance(args[0], ast.Name):
                 args = args[1:] if args[0].id in ("self", "cls") else args
-        if parameter in self._names and any(isinstance(arg, ast.Starred) for arg in args):
+        if parameter in self._names:
+            at = self._names.index(parameter)
+            if any(isinstance(arg, ast.Starred) for arg in args[: at + 1]):
+                return None
+            if at < len(args):
+                return args[at]
+        if any(keyword.arg is None for keyword in call.keywords):
             return None
-        if parameter in self._names and (at := self._names.index(parameter)) < len(args):
-            return args[at]
         return self.default(parameter) or _NONE_GIVEN
 
     def default(self, parameter: str) -> ast.expr | None:
@@ -1696,8 +1736,26 @@ def _call_of(statement: _Statement, node: ast.AST) -> ast.Call | None:
     """Return the call that a use of a function is; None where it is handed on instead."""
     if isinstance(node, ast.Call):
         return node
-    call = next(statement.tree.ancestors(node), None)
-    return call if isinstance(call, ast.Call) and call.func is node else None
+    call, above, *_ = [*statement.tree.ancestors(node), None, None]
+    if not isinstance(call, ast.Call):
+        return None
+    return call if call.func is node else _call_in_part(call, node, above)
+
+
+def _call_in_part(call: ast.Call, node: ast.AST, above: ast.AST | None) -> ast.Call | None:
+    """Return what ``partial(function, device=x.device)`` makes of a function: a call that gives the rest, too, and never the same again.
+
+    For one that is handed to somebody right away; who has a name for it may give that anew.
+    """
+    match call:
+        case ast.Call(args=[ast.Name() | ast.Attribute() as first, *args], keywords=keywords):
+            if first is node and last_name(call.func) == "partial":
+                if isinstance(above, (ast.Call, ast.keyword)):
+                    rest = ast.keyword(None, ast.Constant(...))
+                    return ast.Call(first, [*args, ast.Starred(rest.value)], [*keywords, rest])
+        case _:
+            pass
+    return None
 
 
 def _is_promised_to_all(signatures: list[_Signature], parameter: str) -> bool:
@@ -1713,14 +1771,14 @@ def _is_promised_to_all(signatures: list[_Signature], parameter: str) -> bool:
 
 
 def _meant_by(
-    statement: _Statement, call: ast.Call, signatures: list[_Signature]
+    statement: _Statement, node: ast.AST, call: ast.Call, signatures: list[_Signature]
 ) -> list[_Signature]:
-    """Return which functions of one name a call may mean: a plain name no method, ``self.function`` the class's own."""
+    """Return which functions of one name a call at ``node`` may mean: a plain name no method, ``self.function`` the class's own."""
     match call.func:
         case ast.Name():
             found = [each for each in signatures if each.owner is None]
         case ast.Attribute(value=ast.Name(id="self" | "cls")):
-            around = statement.class_around(call)
+            around = statement.class_around(node)
             found = [each for each in signatures if each.owner is around is not None]
         case _:
             found = []
@@ -1833,6 +1891,12 @@ def _variable_of(statement: _Statement, node: ast.AST) -> str:
             case _:
                 return ""
     return ""
+
+
+def _may_import(text: str, name: str) -> bool:
+    """Tell whether a text may import something by its name."""
+    line = rf"\bimport\b[^\n]*\b{name}\b|^[ \t]+{name}[ \t]*,?[ \t]*$"
+    return "import *" in text or re.search(line, text, re.MULTILINE) is not None
 
 
 def _made_within(statement: _Statement, heir: ast.ClassDef) -> list[_Use]:

@@ -202,7 +202,9 @@ class Devices(Tensors):
             return self._is_device(node, deep - 1)
         if want.kind == "device":
             return self._has_devices(node, want)
-        if want == OBJECT and (self._is_object(node) or self._is_of_another_package(node)):
+        if want == OBJECT and self._is_object(node) and not self._may_keep_a_word(node, "device"):
+            return True
+        if want == OBJECT and (self._is_of_another_package(node) or self._is_of_a_keeper(node)):
             return True
         if want == OBJECT and isinstance(node, ast.BinOp):
             # What is counted with tensors is one: `(1.0 - alphas) / alphas`.
@@ -436,6 +438,11 @@ class Devices(Tensors):
         known = f"{self._class_of(node)}.device" in _KEEP
         return known and not self._may_keep_a_word(node, "device")
 
+    def _is_of_a_keeper(self, node: ast.expr) -> bool:
+        """Tell whether an object is of a class of the tree that keeps a real device."""
+        kept_by = self._class_of(node)
+        return bool(kept_by) and self._known.told(Asked("named", kept_by, "device"))
+
     def _handed_to_its_base(self, node: ast.Attribute) -> list[str]:
         """Return the classes of what a base keeps that a class has handed on to it by that name: ``super().__init__(estimator=classifier)``.
 
@@ -483,6 +490,8 @@ class Devices(Tensors):
                 around = self._around(node)
                 if self._asked_as_tensor(node) or holds_tensors(around, name):
                     return True
+                if self._is_masked(node):
+                    return True
                 return any(used_as_tensor(around, other) for other in self._also_called(node))
             case ast.Attribute(attr=attr):
                 return (
@@ -492,6 +501,22 @@ class Devices(Tensors):
                 )
             case _:
                 return False
+
+    def _is_masked(self, node: ast.Name) -> bool:
+        """Tell whether the items of a variable are chosen by a comparison, as those of a tensor: ``found[ids == each]``."""
+        home = self._scope(node, node.id)
+        for use in self._uses_in(home, node.id):
+            parent = next(self._tree.ancestors(use), None)
+            if isinstance(parent, ast.Subscript) and parent.value is use:
+                at = parent.slice
+                given = [at]
+                if isinstance(at, ast.Name):
+                    bound = self._bindings(at, at.id)
+                    given = [each.value for each in bound if isinstance(each, ast.Assign)]
+                    given = given if len(given) == len(bound) else []
+                if given and all(isinstance(each, ast.Compare) for each in given):
+                    return True
+        return False
 
     def _is_mesh(self, node: ast.expr) -> bool:
         """Tell whether something is a mesh of ranks, which knows the type of the device that it was made for."""
@@ -576,7 +601,8 @@ class Devices(Tensors):
             return made.pop() if len(made) == 1 else ""
         if not isinstance(node, ast.Name):
             return ""
-        bindings = self._bindings(node, node.id)
+        bound = self._bindings(node, node.id)
+        bindings = [each for each in bound if not isinstance(each, ast.Delete)]
         home = bindings[0] if len(bindings) == 1 else None
         if isinstance(home, (ast.With, ast.AsyncWith)):
             for item in home.items:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
-from tdev_core.codemod.engine.asked import EACH, VALUE, Asked, Step, Want
+from tdev_core.codemod.engine.asked import EACH, OBJECT, TENSOR, VALUE, Asked, Step, Want
 from tdev_core.codemod.engine.python.known import Known
 from tdev_core.codemod.engine.python.lines import Lines
 from tdev_core.codemod.engine.python.statements import (
@@ -339,11 +339,35 @@ class Values:
         if homes and all(self.gives(home, want, deep) for home in homes):
             if self._is_heirs_too(node.func, homes, want):
                 return True
+        if isinstance(node.func, ast.Name) and len(homes) == 1:
+            if self._all([(each, want) for each in self._handed_back(node, homes[0])], deep):
+                return True
         if isinstance(node.func, ast.Attribute) and (kind := self._class_of(node.func.value)):
             if self._known.told(Asked("method", kind, node.func.attr, want)):
                 return True
         last = self._function_by_name(node.func, want)
+        if want == OBJECT:
+            want = TENSOR  # by more than the name that another file's function has for it
         return bool(last) and self._known.told(Asked("gives", last, want=want))
+
+    def _handed_back(self, call: ast.Call, function: _Function) -> list[ast.expr]:
+        """Return those of its arguments which a function gives back, where it gives nothing else: ``default(device, x.device)``."""
+        if function.decorator_list or not isinstance(function, ast.FunctionDef):
+            return []
+        given = _arguments(call, function)
+        todo = [each.value for each in within(function) if isinstance(each, ast.Return)]
+        found: list[ast.expr] = []
+        while todo:
+            match todo.pop():
+                case ast.IfExp(body=left, orelse=right):
+                    todo += [left, right]
+                case ast.BoolOp(values=values):
+                    todo += values
+                case ast.Name(id=name) if name in given and name not in self._bound_in(function):
+                    found.append(given[name])
+                case _:
+                    return []
+        return found
 
     def _is_heirs_too(self, func: ast.expr, homes: list[_Function], want: Want) -> bool:
         """Tell whether a method gives what is wanted of whatever heir of its class it is called."""
@@ -945,6 +969,17 @@ _LEAVE_THE_RESULT = frozenset(
     "staticmethod classmethod property cached_property abstractmethod override overload final cache lru_cache "
     "no_grad inference_mode enable_grad typechecked beartype jaxtyped compile disable ignore unused export".split()
 )
+
+
+def _arguments(call: ast.Call, function: ast.FunctionDef) -> dict[str, ast.expr]:
+    """Return what a call gives each of a function's parameters; nothing where that is not to be seen."""
+    names = [each.arg for each in (*function.args.posonlyargs, *function.args.args)]
+    if any(isinstance(each, ast.Starred) for each in call.args) or len(call.args) > len(names):
+        return {}
+    if any(each.arg is None for each in call.keywords):
+        return {}
+    found = dict(zip(names, call.args, strict=False))
+    return found | {each.arg: each.value for each in call.keywords if each.arg is not None}
 
 
 def _declares(function: ast.AST, name: str) -> bool:
