@@ -1108,3 +1108,46 @@ def test_a_class_that_a_table_makes(body: str, elsewhere: str, real: bool) -> No
         "else.py": elsewhere,
     }
     assert changed(files, "painters.py") is not real
+
+
+COMPARES = (
+    "import torch\n\n\n{knows}class Former:\n    def fit(self, rows, device='cuda'):\n        device = torch.device(device)\n"
+    "        if device == torch.device('cuda'):\n            self.model.cuda()\n        return {given}\n\n"
+    "    def _build(self, half=None, device='cuda'):\n        device = torch.device(device)\n"
+    "        return dict(fp16=(device == torch.device('cuda')), {built})\n"
+)
+KNOWS_MPS = "def there():\n    return torch.backends.mps.is_available()\n\n\n"
+OWN = "self._build(device=device)"
+
+
+@pytest.mark.parametrize(
+    ("knows", "given", "built", "elsewhere", "real"),
+    [
+        (KNOWS_MPS, "rows", "on=1", "", True),
+        (KNOWS_MPS, OWN, "on=1", "", True),
+        (KNOWS_MPS, OWN, "on=torch.zeros(3, device=device)", "", False),
+        (KNOWS_MPS, OWN, "on=device", "", False),
+        (KNOWS_MPS, "build(device=device)", "on=1", "", False),
+        (KNOWS_MPS, "self._build(device)", "on=1", "", False),
+        (KNOWS_MPS, "device == rows.device", "on=1", "", False),
+        (KNOWS_MPS, "torch.zeros(3, device=device)", "on=1", "", False),
+        (KNOWS_MPS, "lambda: device", "on=1", "", False),
+        # Which has another, of an heir.
+        (
+            KNOWS_MPS,
+            OWN,
+            "on=1",
+            "from .made import Former\n\n\nclass Other(Former):\n    def _build(self, half=None, device='cuda'):\n        return self.cuda(device)\n",
+            False,
+        ),
+        # Whose questions are not CUDA's.
+        ("", "rows", "on=1", "", False),
+    ],
+)
+def test_a_device_that_is_only_compared_with_cudas(
+    knows: str, given: str, built: str, elsewhere: str, real: bool
+) -> None:
+    text = COMPARES.format(knows=knows, given=given, built=built)
+    code = migrated({"made.py": text, "else.py": elsewhere}).code
+    fit = code[code.index("def fit") : code.index("def _build")]
+    assert ("= tdev.device(device)" in fit) is not real

@@ -11,6 +11,8 @@ import libcst as cst
 from tdev_core.codemod.engine.analysis.nodes import string_value
 from tdev_core.codemod.engine.analysis.resolve import Reference
 from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.python.statements import last_name
+from tdev_core.codemod.engine.python.tree import PythonTree
 from tdev_core.codemod.engine.rules.arguments import Call, device_argument
 from tdev_core.codemod.engine.rules.arms import (
     ARMS,
@@ -438,20 +440,32 @@ def _asks_for_another(file: File, node: cst.CSTNode) -> bool:
 def _is_told_apart(file: File, node: cst.CSTNode) -> bool:
     """Tell whether all that a function does with a device is to ask for its type, another accelerator's among them, and to print it.
 
-    ``resolved = torch.device(name)``, ``if resolved.type == "mps": return "mps:0"``, ``return str(resolved)``.
+    ``resolved = torch.device(name)``, ``if resolved.type == "mps": return "mps:0"``, ``return str(resolved)``. Or to
+    compare it with CUDA's by questions that stay, be it in a method of its class that it is handed on to.
     """
     made = file.tree.parents[node]
     kept = file.tree.parents.get(made)
     tree = file.python if isinstance(kept, cst.Assign) and not file.options.program else None
     place = tree.at(file.tree.span(made)) if tree is not None else None
-    homes = (ast.FunctionDef, ast.AsyncFunctionDef)
     around = list(tree.ancestors(place)) if tree is not None and place is not None else []
-    home = next((each for each in around if isinstance(each, homes)), None)
+    home = next((each for each in around if isinstance(each, _FUNCTIONS)), None)
     if tree is None or home is None or not isinstance(around[0], ast.Assign):
         return False
-    name = ast.unparse(around[0].targets[0])
+    return _tells_apart(file, tree, home, ast.unparse(around[0].targets[0]))
+
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def _tells_apart(
+    file: File, tree: PythonTree, home: _Function, name: str, *, deep: int = 3
+) -> bool:
+    """Tell whether a function does no more with one of its variables."""
     others = False
     for each in ast.walk(home):
+        if isinstance(each, (ast.Global, ast.Nonlocal)) and name in each.names:
+            return False
         if not isinstance(each, ast.Name) or each.id != name or isinstance(each.ctx, ast.Store):
             continue
         match [*tree.ancestors(each)][:2]:
@@ -461,11 +475,41 @@ def _is_told_apart(file: File, node: cst.CSTNode) -> bool:
                 pass
             case [ast.Call(func=ast.Name(id="str" | "isinstance")) | ast.FormattedValue(), *_]:
                 pass
-            case [ast.Call() as call, *_] if call is place:
-                pass
+            case [ast.Compare(left=left, comparators=[ast.Call() as other]), *_] if left is each:
+                if ast.unparse(other) != "torch.device('cuda')":
+                    return False
+                place = tree.span(left)
+                asked = [c for c in file.tree.of(cst.Comparison) if file.tree.span(c.left) == place]
+                if not asked or not all(leaves_out_others(file, c) for c in asked):
+                    return False
+                others = True
+            case [ast.Call(func=func), ast.Assign(targets=[again])] if last_name(func) == "device":
+                # `device = torch.device(device)`, which is asked about here, too
+                if ast.unparse(again) != name:
+                    return False
+            case [ast.keyword(arg=str() as given), ast.Call(func=func)] if deep:
+                method = _own_method(file, tree, home, func)
+                if method is None or not _tells_apart(file, tree, method, given, deep=deep - 1):
+                    return False
+                others = True
             case _:
                 return False
     return others
+
+
+def _own_method(file: File, tree: PythonTree, home: _Function, func: ast.expr) -> _Function | None:
+    """Return the method of its own class that a function calls, ``self._build``, where no heir has another."""
+    owner = next(tree.ancestors(home), None)
+    match func:
+        case ast.Attribute(value=ast.Name(id="self"), attr=attr) if isinstance(owner, ast.ClassDef):
+            pass
+        case _:
+            return None
+    family = file.options.tree.of_families if file.options.tree is not None else frozenset[str]()
+    named = [each for each in owner.body if isinstance(each, _FUNCTIONS) and each.name == attr]
+    if len(named) != 1 or named[0].decorator_list or f"{owner.name}.{attr}" in family:
+        return None
+    return named[0]
 
 
 def _is_behind_cudas_arms(file: File, node: cst.CSTNode, call: Call) -> bool:
