@@ -1151,3 +1151,32 @@ def test_a_device_that_is_only_compared_with_cudas(
     code = migrated({"made.py": text, "else.py": elsewhere}).code
     fit = code[code.index("def fit") : code.index("def _build")]
     assert ("= tdev.device(device)" in fit) is not real
+
+
+@pytest.mark.parametrize(
+    ("body", "real"),
+    [
+        ('    device = "cuda"\n', False),
+        ("    device = WHERE\n", False),
+        ('    """Runs it."""\n\n    name = "a"\n    device = "cuda"\n', False),
+        ('    device = torch.device("cpu")\n', True),
+        ("    device = None\n", True),
+        # Which is a variable of a method.
+        ('    def run(self):\n        device = "cuda"\n        return self.to(device)\n', True),
+        (
+            '    async def run(self):\n        device = "cuda"\n        return self.to(device)\n',
+            True,
+        ),
+    ],
+)
+@pytest.mark.parametrize("by", ["an heir", "who has one"])
+def test_a_device_that_a_class_of_another_file_has_for_all(body: str, real: bool, by: str) -> None:
+    uses = {
+        "an heir": "class Run(BaseRun):\n    def start(self):\n        return torch.zeros(3, device=self.device)\n",
+        "who has one": "def start(batch: BaseRun):\n    return torch.zeros(3, device=batch.device)\n",
+    }
+    files = {
+        "runs.py": f'import torch\n\nWHERE = "cuda"\n\n\nclass BaseRun:\n{body}',
+        "uses.py": f"import torch\nfrom .runs import BaseRun\n\n\n{uses[by]}",
+    }
+    assert changed(files, "uses.py") is not real

@@ -72,6 +72,7 @@ _BY_ITSELF = re.compile(rb"[ \t]*(?:\w+_)?\Z")
 _KEPT_BY_NAME = re.compile(rb"device[ \t]*(?:=(?!=)|:)")
 _KEPT = re.compile(rb"device[ \t]*(?:=(?!=)|:|\(self\))")
 _KEEPS = re.compile(rb"(?:self\.|def[ \t]+)((?:\w+_)?)\Z")
+_OF_ALL = re.compile(rb"\n[ \t]+((?:\w+_)?)\Z")
 _REACH = 6000
 _WORDS = (b"device", b"cuda", b"gpu")
 # A device that is annotated as a word: `device: str`, `device: Literal["cuda", "cpu"]`.
@@ -323,8 +324,11 @@ def _says_enough(raw: bytes, found: re.Match[bytes]) -> bool:
     )
 
 
+_HEADS = (b"def ", b"async def ", b"class ")
+
+
 def _is_nested(raw: bytes, at: int) -> bool:
-    """Tell whether a function stands in another one, by their indents."""
+    """Tell whether something stands in a function, by their indents."""
     line = raw.rfind(b"\n", 0, at) + 1
     indent = at - line
     while indent and line:
@@ -332,8 +336,8 @@ def _is_nested(raw: bytes, at: int) -> bool:
         text = raw[start : line - 1]
         line = start
         plain = text.lstrip(b" \t")
-        if plain and len(text) - len(plain) < indent and plain.startswith((b"def ", b"class ")):
-            return plain.startswith(b"def ")
+        if plain and len(text) - len(plain) < indent and plain.startswith(_HEADS):
+            return not plain.startswith(b"class ")
     return False
 
 
@@ -1306,7 +1310,12 @@ class _Tree:
         found: dict[str, set[tuple[str, int, int]]] = {}
         for number, text in enumerate(self._texts):
             for kept in _KEPT.finditer(text.raw):
-                before = _KEEPS.search(text.raw[max(0, kept.start() - 60) : kept.start()])
+                start = text.raw[max(0, kept.start() - 60) : kept.start()]
+                before = _KEEPS.search(start)
+                if before is None and kept[0][-1:] == b"=":
+                    before = _OF_ALL.search(start)
+                    if before is not None and _is_nested(text.raw, kept.start() - len(before[1])):
+                        continue  # a variable of a method
                 if before is not None and (owner := _class_around(text.raw, kept.start())):
                     attr = before[1].decode() + "device"
                     found.setdefault(attr, set()).add((owner.decode(), number, kept.start()))
