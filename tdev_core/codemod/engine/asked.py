@@ -43,6 +43,7 @@ Way = Literal[
     "gives",
     "method",
     "heirs",
+    "refuses",
     "filled",
     "fixture",
     "variable",
@@ -60,6 +61,7 @@ class Asked(NamedTuple):
     - ``call``: likewise of those who call the objects of a class, a module's ``forward``;
     - ``gives``: do all functions called ``of`` return it; ``method``: does ``name`` of the class ``of``;
     - ``heirs``: does ``name`` of all classes that inherit from the class ``of`` and have their own;
+    - ``refuses``: do all functions called ``of`` raise if what they are given by a place or a keyword, ``name``, is not there;
     - ``filled``: does nobody but the class ``of`` itself put something into what it keeps in ``name``;
     - ``fixture``: do all fixtures of pytest's of that name;
     - ``variable``: does the module ``of`` keep it in ``name``, and nothing else;

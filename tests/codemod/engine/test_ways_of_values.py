@@ -1180,3 +1180,169 @@ def test_a_device_that_a_class_of_another_file_has_for_all(body: str, real: bool
         "uses.py": f"import torch\nfrom .runs import BaseRun\n\n\n{uses[by]}",
     }
     assert changed(files, "uses.py") is not real
+
+
+TRIES = """import torch
+
+
+def {name}(device{more}):
+{early}    try:
+        {makes}
+    except RuntimeError as error:
+        {handles}
+"""
+TRIED = {
+    "name": "check_device",
+    "more": "",
+    "early": "",
+    "makes": "torch.zeros(1, device=device)",
+    "handles": "raise ValueError(f'no {device}') from error",
+}
+RESOLVES = """from .tries import check_device
+
+
+def resolve_device(device) -> str:
+    if device in (None, "cpu"):
+        return "cpu"
+    {checks}
+    return device
+"""
+TAKES_RESOLVED = """import torch
+from .resolves import resolve_device
+
+
+def make(n, device: str):
+    device = resolve_device(device)
+    return torch.ones(n, device=device)
+"""
+
+
+def tree_of_checks(checks: str = "check_device(device)", **tried: str) -> dict[str, str]:
+    return {
+        "tries.py": TRIES.format(**{**TRIED, **tried}),
+        "resolves.py": RESOLVES.format(checks=checks),
+        "uses.py": TAKES_RESOLVED,
+    }
+
+
+@pytest.mark.parametrize(
+    ("checks", "tried", "real"),
+    [
+        ("check_device(device)", {}, True),
+        ("check_device(device=device)", {}, True),
+        (
+            "check_device(device)",
+            {"early": "    if device.type == 'cpu' or device is None:\n        return\n"},
+            True,
+        ),
+        ("try:\n        check_device(device)\n    except ValueError:\n        raise", {}, True),
+        (
+            "try:\n        check_device(device)\n    except ValueError:\n        device = 'cpu'",
+            {},
+            True,
+        ),
+        # What lets another by.
+        ("check_device(device)", {"handles": "print(error)"}, False),
+        ("check_device(device)", {"handles": "return"}, False),
+        ("check_device(device)", {"handles": "device = 'cpu'"}, False),
+        (
+            "check_device(device)",
+            {"early": "    if device == 'cuda':\n        return\n"},
+            False,
+        ),
+        ("check_device(device)", {"early": "    if device == 0:\n        return\n"}, False),
+        ("check_device(device)", {"early": "    device = torch.device('cpu')\n"}, False),
+        ("check_device(device)", {"more": "=None, strict=False", "early": "    yield\n"}, False),
+        ("check_device(device)", {"makes": "kept = torch.zeros(1, device=device)"}, False),
+        ("check_device(device)", {"makes": "torch.zeros(1, device='cpu')"}, False),
+        ("check_device(device)", {"makes": "torch.device(device)"}, False),
+        ("check_device(device)", {"name": "other_device"}, False),
+        ("check_device(other, device)", {"more": ", other=None"}, False),
+        ("check_device(other)", {}, False),
+        ("device == 'gpu' or check_device(device)", {}, False),
+        ("if strict:\n        check_device(device)", {}, False),
+        ("check_device(device)\n    device = other", {}, False),
+        ("try:\n        check_device(device)\n    except ValueError:\n        pass", {}, False),
+        ("try:\n        pass\n    except ValueError:\n        check_device(device)", {}, False),
+        (
+            "try:\n        check_device(device)\n    except ValueError:\n        device = 'cpu'\n        if other:\n            device = other",
+            {},
+            False,
+        ),
+    ],
+)
+def test_a_device_that_torch_was_tried_on(checks: str, tried: dict[str, str], real: bool) -> None:
+    files = tree_of_checks(checks, **tried)
+    assert changed(files, "uses.py") is not real
+
+
+def test_a_device_is_tried_by_torch_itself_and_that_is_told() -> None:
+    result = migrated(tree_of_checks(), "tries.py")
+    assert "tdev" not in result.code
+    assert ["is tried on the device" in each.message for each in result.findings] == [True]
+
+
+def test_two_functions_that_try_a_device_by_one_name() -> None:
+    other = "def check_device(device):\n    print(device)\n"
+    assert changed({**tree_of_checks(), "other.py": other}, "uses.py")
+    assert changed({**tree_of_checks(), "other.py": "check_device = print\n"}, "uses.py")
+
+
+def test_two_functions_that_call_each_other_try_nothing() -> None:
+    text = "def check_device(device):\n    also_device(device)\n\n\ndef also_device(device):\n    check_device(device)\n    raise\n"
+    assert changed({**tree_of_checks(), "tries.py": text}, "uses.py")
+
+
+KEEPS = """from .resolves import resolve_device
+
+
+class Base:
+    def __init__(self, device: str):
+        self.device = resolve_device(device)
+
+    def to(self, device: str):
+        {resolves}
+        self.device = device
+"""
+HEIR = """import torch
+from .keeps import Base
+
+
+class Heir(Base):
+    def make(self, n):
+        return torch.ones(n, device=self.device)
+"""
+HANDED_ON = """import torch
+from .keeps import Base
+
+
+class Corrector:
+    def __init__(self, base: Base):
+        self.device = base.device
+
+    def make(self, n):
+        return torch.ones(n, device=self.device)
+"""
+
+
+@pytest.mark.parametrize(
+    ("resolves", "real"), [("device = resolve_device(device)", True), ("print(device)", False)]
+)
+@pytest.mark.parametrize("text", [HEIR, HANDED_ON])
+def test_a_device_that_was_tried_is_kept(resolves: str, real: bool, text: str) -> None:
+    keeps = KEEPS.format(resolves=resolves)
+    files = {**tree_of_checks(), "keeps.py": keeps, "heir.py": text}
+    assert changed(files, "heir.py") is not real
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "def move(base, word):\n    base.device = word\n",
+        'from .keeps import Base\n\n\ndef move(kept: Base):\n    kept.device = "cuda"\n',
+    ],
+)
+def test_a_device_that_was_tried_is_replaced_from_outside(other: str) -> None:
+    keeps = KEEPS.format(resolves="device = resolve_device(device)")
+    files = {**tree_of_checks(), "keeps.py": keeps, "heir.py": HEIR, "other.py": other}
+    assert changed(files, "heir.py")

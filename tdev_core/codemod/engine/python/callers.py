@@ -71,6 +71,7 @@ _OWNERS = re.compile(rb"(\w+)(?:\[[^\[\]]*\])*\.device\b")
 _BY_ITSELF = re.compile(rb"[ \t]*(?:\w+_)?\Z")
 _KEPT_BY_NAME = re.compile(rb"device[ \t]*(?:=(?!=)|:)")
 _KEPT = re.compile(rb"device[ \t]*(?:=(?!=)|:|\(self\))")
+_GIVES_ANOTHER = re.compile(rb"(?<!self)(?<!cls)\.((?:\w+_)?device)[ \t]*=(?!=)")
 _KEEPS = re.compile(rb"(?:self\.|def[ \t]+)((?:\w+_)?)\Z")
 _OF_ALL = re.compile(rb"\n[ \t]+((?:\w+_)?)\Z")
 _REACH = 6000
@@ -106,6 +107,8 @@ _ASK = frozenset({"isinstance", "issubclass", "super", "cast", "TypeVar", "hasat
 
 
 _DEVICES = Want("device", (EACH,))
+# How a function that checks a device is given it.
+_WAYS_IN = ("0", "device")
 # Of which a text alone tells as much as is to be had.
 _OF_ONE = frozenset({"heirs", "filled"})
 
@@ -204,6 +207,9 @@ class Callers:
                 self.homes["gives"].setdefault(found[1].decode(), []).append(place)
                 for want in (DEVICE, _DEVICES):
                     self._asked.add(Asked("gives", found[1].decode(), want=want))
+                if b"raise" in raw:
+                    for way_in in _WAYS_IN:
+                        self._asked.add(Asked("refuses", found[1].decode(), way_in))
                 if of_tests:
                     self._asked.add(Asked("fixture", found[1].decode()))
             if b"device" not in found[2] and _SHORT.search(found[2]) is None:
@@ -274,9 +280,9 @@ class Callers:
         if not self.texts:
             return frozenset(), frozenset()
         tree = _Tree(self, known)
-        told = tree.real(self._asked, self.followed)
+        tree.real(self._asked, self.followed)
         words = tree.words()
-        told |= tree.contradicted
+        told = tree.real(set()) | tree.contradicted  # with what the classes were asked for
         tree.forget()
         return frozenset(key for key in told if key.way != "kept"), words
 
@@ -628,6 +634,7 @@ class _Tree:
         self._used: dict[str, tuple[list[_Use], Iterator[_Use]]] = {}
         self._refuted: set[Asked] = set()
         self._give_words: dict[str, bool] = {}
+        self._refusing: dict[Asked, bool] = {}
         self._asking: Asked | None = None
         self._rests_on: dict[Asked, set[Asked]] = {}
         self._waiting: list[Asked] = []
@@ -657,7 +664,8 @@ class _Tree:
             paired = zip(devices, leans, strict=True)
             devices = [each for each, on in paired if not on.isdisjoint(self._refuted)]
         self._settle_all()
-        return frozenset(self._seen - self._refuted)
+        refusing = (key for key, refuses in self._refusing.items() if refuses)
+        return frozenset(self._seen - self._refuted).union(refusing)
 
     def _settle_all(self) -> None:
         """Look at all that is asked, until nothing speaks against what is left."""
@@ -726,6 +734,8 @@ class _Tree:
         """Answer for a parameter while another is looked at, which then rests on the answer."""
         if key.way == "word":
             return key in self.contradicted if key.name else self._gives_a_word(key.of)
+        if key.way == "refuses":
+            return self._refuses(key)
         if key in self._refuted:
             return False
         if self._asking and self._asking != key:
@@ -763,7 +773,7 @@ class _Tree:
                 return self._heirs_give(key)
             case "filled":
                 return self._is_filled_by_itself(key)
-            case "word":
+            case "word" | "refuses":
                 return False  # which is told before anything else
 
     def _are_given(self, key: Asked) -> bool:
@@ -893,7 +903,6 @@ class _Tree:
 
     def _gives(self, key: Asked) -> bool:
         """Tell whether every function of a name gives what is wanted, and nothing else has that name."""
-        name = key.of.encode()
         heads = self._heads(key.of, "gives")
         if not heads or any(
             not isinstance(node, _DEFINITIONS) or _is_wrapped(node) for _, node in heads
@@ -906,15 +915,38 @@ class _Tree:
         leans = frozenset(self._leans_on - {key})
         if leans or key not in self._leans_on or self._gives_by_itself(key, heads):
             self._grounds[key] = [leans]
-        # Another of this name, of which the signature could not be read, or what is given it.
-        given = re.compile(rb"(?<!\w)" + name + rb"[ \t]*=(?!=)")
-        head = re.compile(rb"def[ \t]+" + name + rb"(?!\w)")
+        return self._are_all(key.of, heads)
+
+    def _are_all(self, name: str, heads: list[_Use]) -> bool:
+        """Tell whether there is no other function of a name, of which the signature could not be read, or what is given it."""
+        word = name.encode()
+        given = re.compile(rb"(?<!\w)" + word + rb"[ \t]*=(?!=)")
+        head = re.compile(rb"def[ \t]+" + word + rb"(?!\w)")
         heads_seen = 0
-        for text in (self._texts[number] for number in self._with_word(name)):
+        for text in (self._texts[number] for number in self._with_word(word)):
             heads_seen += len(head.findall(text.raw))
             if given.search(text.raw):
                 return False
         return heads_seen == len(heads)
+
+    def _refuses(self, key: Asked) -> bool:
+        """Tell whether every function of a name raises if what it is given is not there; what it calls for that included."""
+        if key not in self._refusing:
+            self._refusing[key] = False  # while it is looked at: it may call itself
+            heads = self._heads(key.of, "gives")
+            self._refusing[key] = (
+                bool(heads)
+                and all(self._refuses_its(statement, node, key.name) for statement, node in heads)
+                and self._are_all(key.of, heads)
+            )
+        return self._refusing[key]
+
+    @staticmethod
+    def _refuses_its(statement: _Statement, node: ast.AST, place: str) -> bool:
+        if not isinstance(node, ast.FunctionDef) or _is_wrapped(node):
+            return False
+        parameter = _Signature(statement, node, statement.class_of(node)).at(place)
+        return bool(parameter) and statement.devices.refuses(node, parameter)
 
     def _method_gives(self, key: Asked) -> bool:
         """Tell whether the method of a class gives what is wanted, or that of the first class that it inherits from and has it."""
@@ -1279,9 +1311,40 @@ class _Tree:
         else:
             above = {base for _, _, bases in self._tree.classes.get(name, ()) for base in bases}
             real = all([self._inherits(base, attr) for base in above - {name}])
+        real = real and self._is_given_real_by_others(name, attr)
         leans = frozenset(key for key in self._leans_on if key.way != "kept")
         self._rest([leans])
         return real
+
+    def _is_given_real_by_others(self, name: str, attr: str) -> bool:
+        """Tell whether others, too, give objects of a class a real device, as far as those are called or annotated after it or an heir of it."""
+        family = {name, *self._heirs_of(name)}
+        return all(
+            value is not None and statement.devices.is_own_device(value)
+            for statement, owner, value in self._given.get(attr, ())
+            if statement.devices.class_of(owner) in family
+            or any(snake(each).endswith(snake(last_name(owner))) for each in family)
+        )
+
+    @cached_property
+    def _given(self) -> dict[str, list[tuple[_Statement, ast.expr, ast.expr | None]]]:
+        """What is given to the devices of other objects, ``model.device = word``, but by tests; None where it is one of several."""
+        found: dict[str, list[tuple[_Statement, ast.expr, ast.expr | None]]] = {}
+        places = (
+            (number, each.start(1))
+            for number, text in enumerate(self._texts)
+            for each in _GIVES_ANOTHER.finditer(text.raw)
+        )
+        for statement, lines in self._by_statement(places):
+            for node in statement.tree.everything if not statement.of_tests else ():
+                if not isinstance(node, ast.Assign) or node.lineno not in lines:
+                    continue
+                for target in node.targets:
+                    for part, steps in parts_of(target):
+                        if isinstance(part, ast.Attribute) and not is_self(part.value):
+                            given = None if steps else node.value
+                            found.setdefault(part.attr, []).append((statement, part.value, given))
+        return found
 
     def words(self) -> frozenset[str]:
         """Return ``Class.attribute`` of each class that keeps what is not shown to be real.
@@ -1590,6 +1653,12 @@ class _Signature:
 
     def has(self, parameter: str) -> bool:
         return parameter in self._all
+
+    def at(self, place: str) -> str:
+        """Return the parameter that is given by a place, ``"0"``, or by its name; nothing where there is none."""
+        if place.isdigit():
+            return self._names[int(place)] if int(place) < len(self._names) else ""
+        return place if self.has(place) else ""
 
     def takes_words(self, parameter: str, private: bool) -> bool:
         """Tell whether it says that it is given a word: by its default, its annotation or its docstring."""

@@ -100,6 +100,13 @@ _PROMISED = re.compile(
     r"|\bReturns?:?[ \t]*\n(?:[ \t]*-+[ \t]*\n)?[ \t]*(?:\w+[ \t]*:[ \t]*)?[`~(:\w]*\btorch\.device\b(?![^\n]*\bstr)"
 )
 
+# What may refuse a device: a question for CUDA, a ``try``, or a function that is called for nothing else.
+_REFUSES = re.compile(r"torch\.cuda\.is_available\(\)|\btry:|\n[ \t]*(?:\w+\.)*\w*device\w*\(")
+# What fails at once where the device that it is given is not there.
+_TRIED = frozenset(
+    f"torch.{name}" for name in "empty zeros ones full tensor rand randn arange eye".split()
+)
+
 _A_WORD = re.compile(r"(?:Optional\[)?(?:str|Literal\[[^\]]*'cuda[^\]]*\])\]?(?: \| None)?")
 
 _SETTINGS = re.compile(rf"(?:\w+_)?(?:{SETTINGS})", re.IGNORECASE)
@@ -132,6 +139,28 @@ _LISTS_ELSEWHERE = tuple(
         r"\n@[^\n]*parametrize\([^()]*(?:\([^()]*\)[^()]*)*\)\s*\nclass\b",
     )
 )
+
+
+def _is_for_another(statement: ast.stmt, name: str) -> bool:
+    """Tell whether an ``if`` says of a variable that it is no name of CUDA's: ``if device is None or device == "cpu": return``."""
+    if not isinstance(statement, ast.If) or statement.orelse:
+        return False
+    test = statement.test
+    either = isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or)
+    for each in test.values if isinstance(test, ast.BoolOp) and either else [test]:
+        match each:
+            case ast.Compare(left=asked, ops=[ast.Eq() | ast.Is()], comparators=[said]):
+                words = [said]
+            case ast.Compare(left=asked, ops=[ast.In()], comparators=[ast.Tuple(elts=words)]):
+                pass
+            case _:
+                return False
+        if ast.unparse(asked) not in (name, f"{name}.type"):
+            return False
+        values = [each.value if isinstance(each, ast.Constant) else ... for each in words]
+        if any(v is not None and (not isinstance(v, str) or v.startswith("cuda")) for v in values):
+            return False
+    return True
 
 
 def documents_device(
@@ -404,7 +433,7 @@ class Devices(Tensors):
         if isinstance(owner, ast.Name):
             if self._is_module(owner) and self._known.told(Asked("variable", owner.id, attr)):
                 return True
-            if (named := self._class_of(owner)) and self._known.told(Asked("named", named, attr)):
+            if (named := self.class_of(owner)) and self._known.told(Asked("named", named, attr)):
                 return True
             if (made := self._made_of(owner)) and self._known.told(Asked("made", made, attr)):
                 return True
@@ -420,7 +449,7 @@ class Devices(Tensors):
 
     def _may_keep_a_word(self, owner: ast.expr, attr: str) -> bool:
         """Tell whether an object is, or may be, of a class of the tree that keeps a word in an attribute."""
-        kept_by = self._class_of(owner)
+        kept_by = self.class_of(owner)
         if kept_by and (
             f"{kept_by}.{attr}" in self._known.words or not self._known.inherits(kept_by, attr)
         ):
@@ -435,12 +464,12 @@ class Devices(Tensors):
 
     def _is_of_another_package(self, node: ast.expr) -> bool:
         """Tell whether an object is of a class that is known to keep a real device, and of none of the tree's by that name."""
-        known = f"{self._class_of(node)}.device" in _KEEP
+        known = f"{self.class_of(node)}.device" in _KEEP
         return known and not self._may_keep_a_word(node, "device")
 
     def _is_of_a_keeper(self, node: ast.expr) -> bool:
         """Tell whether an object is of a class of the tree that keeps a real device."""
-        kept_by = self._class_of(node)
+        kept_by = self.class_of(node)
         return bool(kept_by) and self._known.told(Asked("named", kept_by, "device"))
 
     def _handed_to_its_base(self, node: ast.Attribute) -> list[str]:
@@ -520,7 +549,7 @@ class Devices(Tensors):
 
     def _is_mesh(self, node: ast.expr) -> bool:
         """Tell whether something is a mesh of ranks, which knows the type of the device that it was made for."""
-        if self._class_of(node) == "DeviceMesh":
+        if self.class_of(node) == "DeviceMesh":
             return True
         match node:
             case ast.Name(id=name):
@@ -589,7 +618,7 @@ class Devices(Tensors):
             case _:
                 return ""
 
-    def _class_of(self, node: ast.expr) -> str:
+    def class_of(self, node: ast.expr) -> str:
         """Return the class that a parameter is annotated with, ``sae: "SAE[Any]"``, or that a variable is made of."""
         if isinstance(node, ast.Call):
             last = last_name(node.func)
@@ -597,7 +626,7 @@ class Devices(Tensors):
         if isinstance(node, ast.Attribute) and is_self(node.value):
             owner = self._class_around(node)
             kept = self._kept_in(owner).get(node.attr) if owner is not None else None
-            made = {self._class_of(v) if not s else "" for v, s in kept.given} if kept else set()
+            made = {self.class_of(v) if not s else "" for v, s in kept.given} if kept else set()
             return made.pop() if len(made) == 1 else ""
         if not isinstance(node, ast.Name):
             return ""
@@ -608,11 +637,11 @@ class Devices(Tensors):
             for item in home.items:
                 if item.optional_vars is not None and node.id in names_of(item.optional_vars):
                     entered = item.context_expr
-                    return self._class_of(entered) if isinstance(entered, ast.Call) else ""
+                    return self.class_of(entered) if isinstance(entered, ast.Call) else ""
             return ""
         if isinstance(home, ast.Assign) and isinstance(home.targets[0], ast.Name):
             plain = len(home.targets) == 1 and isinstance(home.value, ast.Call)
-            return self._class_of(home.value) if plain else ""
+            return self.class_of(home.value) if plain else ""
         if not isinstance(home, (ast.FunctionDef, ast.AsyncFunctionDef)):
             return ""
         given = parameters(home).get(node.id)
@@ -693,28 +722,93 @@ class Devices(Tensors):
         return False
 
     def _was_refused(self, node: ast.Name, name: str) -> bool:
-        """Tell whether CUDA's name was refused where there is no CUDA, in a chain that asks for others: such a question stays CUDA's."""
-        if not self._known.choices_stay or "torch.cuda.is_available()" not in self._source:
+        """Tell whether what a variable holds was refused if it is not there, by a question that stays CUDA's or by torch itself."""
+        if not self._known.choices_stay or not self._may_refuse:
             return False
         if self._is_bound_around(node, name):
             return False
         for statement in self._statements_before(node):
             if self._is_set_again(node, statement, name):
                 return False
-            arms = [[statement]]
-            if isinstance(statement, ast.If) and stores(statement, name):
-                arms = [statement.body, statement.orelse]
-            if all(self._is_checked(arm, name) for arm in arms):
+            if self._refuses(statement, name):
                 return True
             if stores(statement, name):
                 return False
         return False
 
+    @cached_property
+    def _may_refuse(self) -> bool:
+        return _REFUSES.search(self._source) is not None
+
+    def _refuses(self, statement: ast.stmt, name: str) -> bool:
+        """Tell whether a variable holds a device which is there, once a statement has let it by, or nothing that names one."""
+        match statement:
+            case ast.Expr(value=ast.Call() as call):
+                return self._is_tried(statement, call, name) or self._is_refused_by(call, name)
+            case ast.Try(body=body, handlers=handlers, orelse=more, finalbody=end):
+                return (
+                    not any(stores(each, name) for each in (*body, *more, *end))
+                    and any(self._refuses(each, name) for each in body)
+                    and all(
+                        isinstance(each.body[-1], (ast.Raise, ast.Return))
+                        or self._makes_device(each.body, name)
+                        for each in handlers
+                    )
+                )
+            case ast.If(body=body, orelse=rest) if stores(statement, name):
+                return all(self._is_checked(arm, name) for arm in (body, rest))
+            case _:
+                return self._refuses_cuda(statement, name)
+
     def _is_checked(self, arm: list[ast.stmt], name: str) -> bool:
-        """Tell whether a block refuses CUDA's name where there is no CUDA, or gives a variable a device which is there."""
+        """Tell whether a block refuses a device that is not there, or gives a variable one that is."""
         if any(stores(each, name) for each in arm):
             return self._makes_device(arm, name)
-        return any(self._refuses_cuda(each, name) for each in arm)
+        return any(self._refuses(each, name) for each in arm)
+
+    def _is_tried(self, statement: ast.Expr, call: ast.Call, name: str) -> bool:
+        """Tell whether torch makes a tensor on a device, in a ``try``, and nobody takes it: such a call stays torch's."""
+        around = next(self._tree.ancestors(statement), None)
+        return (
+            isinstance(around, ast.Try)
+            and statement in around.body
+            and self._name(call.func) in _TRIED
+            and any(
+                each.arg == "device" and isinstance(each.value, ast.Name) and each.value.id == name
+                for each in call.keywords
+            )
+        )
+
+    def _is_refused_by(self, call: ast.Call, name: str) -> bool:
+        """Tell whether a function of the tree's is called that raises where what a variable holds is not there: ``check_device(device)``."""
+        called = self._function_by_name(call.func, DEVICE)
+        if not called or any(isinstance(each, ast.Starred) for each in call.args):
+            return False
+        given = [(str(at), each) for at, each in enumerate(call.args)]
+        given += [(each.arg, each.value) for each in call.keywords if each.arg is not None]
+        return any(
+            isinstance(value, ast.Name)
+            and value.id == name
+            and self._known.told(Asked("refuses", called, place))
+            for place, value in given
+        )
+
+    def refuses(self, function: ast.AST, parameter: str) -> bool:
+        """Tell whether a function comes to its end only if what it is given is there, and names CUDA's no other way."""
+        if not self._known.choices_stay or not isinstance(function, ast.FunctionDef):
+            return False
+        if any(isinstance(each, (ast.Yield, ast.YieldFrom)) for each in within(function)):
+            return False  # whose call runs nothing
+        for statement in function.body:
+            if stores(statement, parameter):
+                return False
+            if _is_for_another(statement, parameter):
+                continue
+            if any(isinstance(each, ast.Return) for each in ast.walk(statement)):
+                return False
+            if self._refuses(statement, parameter):
+                return True
+        return False
 
     def _refuses_cuda(self, chain: ast.stmt, name: str) -> bool:
         """Tell whether an ``if`` refuses CUDA's name where there is no CUDA, and whatever else may name it."""
@@ -767,12 +861,10 @@ class Devices(Tensors):
 
     def _makes_device(self, body: list[ast.stmt], name: str) -> bool:
         """Tell whether each statement of a block that certainly gives a variable its value gives it a real device."""
-        given = [
-            answer
-            for part in body
-            if always_gives(part, name)
-            for answer in self._binding(part, name, DEVICE, DEEP)
-        ]
+        givers = [part for part in body if always_gives(part, name)]
+        if not givers or any(stores(part, name) for part in body[body.index(givers[-1]) + 1 :]):
+            return False
+        given = [a for part in givers for a in self._binding(part, name, DEVICE, DEEP)]
         return bool(given) and all(given)
 
     def _is_devices(self, test: ast.expr, name: str) -> bool | None:

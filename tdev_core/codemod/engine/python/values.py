@@ -342,7 +342,7 @@ class Values:
         if isinstance(node.func, ast.Name) and len(homes) == 1:
             if self._all([(each, want) for each in self._handed_back(node, homes[0])], deep):
                 return True
-        if isinstance(node.func, ast.Attribute) and (kind := self._class_of(node.func.value)):
+        if isinstance(node.func, ast.Attribute) and (kind := self.class_of(node.func.value)):
             if self._known.told(Asked("method", kind, node.func.attr, want)):
                 return True
         last = self._function_by_name(node.func, want)
@@ -456,7 +456,7 @@ class Values:
             return around is not None and self._is_kept(around, attr, want, deep)
         if (given := self._given_before(owner, f".{attr}", want)) is not None:
             return self.holds(given, want, deep)
-        kind = self._class_of(owner)
+        kind = self.class_of(owner)
         if kind and want.kind != "device" and (here := self._classes.get(kind)) is not None:
             return self._is_kept(here, attr, want, deep)
         if isinstance(owner, ast.Name) and owner.id == "ctx":
@@ -528,7 +528,7 @@ class Values:
                 return True
         return False
 
-    def _class_of(self, node: ast.expr) -> str:
+    def class_of(self, node: ast.expr) -> str:
         """Return the name of the class that an expression is an object of, or nothing."""
         return ""
 

@@ -26,7 +26,7 @@ from tdev_core.codemod.engine.rules.compare import COMPARISON
 from tdev_core.codemod.engine.rules.demands import demand
 from tdev_core.codemod.engine.rules.device_questions import asked_of_words, questions_of_cudas
 from tdev_core.codemod.engine.rules.guards import guards_cuda_only, why_the_choice_stays
-from tdev_core.codemod.engine.rules.kept_questions import LEFT
+from tdev_core.codemod.engine.rules.kept_questions import LEFT, kept_question
 from tdev_core.codemod.engine.rules.operands import asks_for_device
 from tdev_core.codemod.engine.rules.reasons import reason
 from tdev_core.codemod.engine.rules.reference_rules import ARGUMENT, REFERENCE
@@ -56,7 +56,12 @@ def device_call(file: File, found: Reference, call: Call | None) -> None:
         ):
             file.use(ARGUMENT, found)
         return
-    if _is_thrown_away(file, found, call) or _is_off_elsewhere(file, found, call):
+    if _is_thrown_away(file, found) or _is_off_elsewhere(file, found, call):
+        return
+    if _is_tried(file, found, call):
+        if device_argument(file, call, name) == "may be cuda":
+            message = f"{name} is tried on the device that was asked for; {LEFT}"
+            kept_question(file, found, ARMS, message, "note")
         return
     if any(
         isinstance(arg.value, cst.IfExp)
@@ -135,22 +140,27 @@ def _calls_by_name(file: File, found: Reference) -> Iterator[Call]:
                 yield Call(tuple(call.args))
 
 
-def _is_thrown_away(file: File, found: Reference, call: Call) -> bool:
-    """Tell whether nobody takes what is made: ``torch.device(d)`` as a statement, or in a variable that nothing reads.
+def _is_thrown_away(file: File, found: Reference) -> bool:
+    """Tell whether nobody takes a device that is made: ``torch.device(d)`` as a statement, or in a variable that nothing reads."""
+    made = file.tree.parents[found.node]
+    statement = file.tree.parents.get(made)
+    if not isinstance(made, cst.Call) or found.name != "torch.device":
+        return False
+    if isinstance(statement, cst.Assign):
+        return _is_read_by_nobody(file, statement, made)
+    return isinstance(statement, cst.Expr)
 
-    Nor a tensor that is tried on a device: such a ``try`` finds out whether torch has the device that it was given; the tensor of another is no answer.
+
+def _is_tried(file: File, found: Reference, call: Call) -> bool:
+    """Tell whether a tensor is tried on a device, and nobody takes it.
+
+    Such a ``try`` finds out whether torch has the device that it was given; the tensor of another is no answer.
     """
     made = file.tree.parents[found.node]
     statement = file.tree.parents.get(made)
-    if not isinstance(made, cst.Call):
+    if not isinstance(made, cst.Call) or not isinstance(statement, cst.Expr):
         return False
-    if found.name == "torch.device" and isinstance(statement, cst.Assign):
-        return _is_read_by_nobody(file, statement, made)
-    if not isinstance(statement, cst.Expr):
-        return False
-    if found.name == "torch.device":
-        return True
-    if found.name == "torch.set_default_device":
+    if found.name in ("torch.device", "torch.set_default_device"):
         return False  # whose effect is what is wanted
     device = call.argument("device", None)
     block = file.tree.parents[file.tree.parents[statement]]
