@@ -31,7 +31,7 @@ from tdev_core.codemod.engine.python.statements import (
 )
 from tdev_core.codemod.engine.python.tree import PythonTree
 from tdev_core.codemod.engine.python.uses import Use, use_of
-from tdev_core.codemod.engine.vocabulary import TENSOR_WORD, renamed, snake
+from tdev_core.codemod.engine.vocabulary import TENSOR_WORD, is_of_settings, renamed, snake
 
 _DEFINED = re.compile(rb"def(?<!\wdef)[ \t]+(\w+)[ \t]*\(([^()]*(?:\([^()]*\)[^()]*)*)\)")
 _PARAMETER = re.compile(
@@ -1341,7 +1341,9 @@ class _Tree:
                     continue
                 for target in node.targets:
                     for part, steps in parts_of(target):
-                        if isinstance(part, ast.Attribute) and not is_self(part.value):
+                        if isinstance(part, ast.Attribute) and not (
+                            is_self(part.value) or is_of_settings(ast.unparse(part.value))
+                        ):
                             given = None if steps else node.value
                             found.setdefault(part.attr, []).append((statement, part.value, given))
         return found

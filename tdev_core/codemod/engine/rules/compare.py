@@ -226,25 +226,43 @@ def _asserted_equal(file: File, node: cst.Call) -> None:
 
 def _expects_a_parameter(file: File, one: cst.BaseExpression, other: cst.BaseExpression) -> bool:
     """``assert x.device.type == device``, where a test is given the word; tell whether it is one."""
-    if file.options.style == "accelerator" or not isinstance(other, cst.Name) or file.stays(other):
+    device = _compared_with_a_parameter(file, one, other)
+    if device is None or not is_own_device(file, device) or file.stays(other):
         return False
-    before, after = "", ")"
-    match one:
-        case cst.Attribute(value=device, attr=cst.Name(value="type")):
-            after = ").type"
-        case cst.Call(func=cst.Name(value="str"), args=[cst.Arg(value=device)]):
-            before, after = "str(", "))"
-        case _:
-            return False
-    bindings = file.scopes.of(other).lookup(other.value)
-    given = bool(bindings) and all(each.kind == "parameter" for each in bindings)
-    if not given or DEVICE_NAME.search(other.value) is None or is_own_device(file, other):
-        return False
-    if not is_own_device(file, device):
-        return False
+    before, after = ("", ").type") if isinstance(one, cst.Attribute) else ("str(", "))")
     inner = file.tree.span(other)
     file.wrap(COMPARISON, inner, f"{before}{file.here(other)}.device(", inner, after)
     return True
+
+
+def expects_what_is_not_seen(file: File, node: cst.Comparison) -> bool:
+    """Tell whether a test asserts so of what nobody sees to be a tensor's device, which stays."""
+    target = node.comparisons[0]
+    if not isinstance(target.operator, cst.Equal) or not is_asserted(file, node):
+        return False
+    both = (node.left, target.comparator), (target.comparator, node.left)
+    devices = [_compared_with_a_parameter(file, *each) for each in both]
+    return any(each is not None and not is_own_device(file, each) for each in devices)
+
+
+def _compared_with_a_parameter(
+    file: File, one: cst.BaseExpression, other: cst.BaseExpression
+) -> cst.BaseExpression | None:
+    """Return the device whose type, or text, is compared with the word that a function is given."""
+    if file.options.style == "accelerator" or not isinstance(other, cst.Name):
+        return None
+    match one:
+        case cst.Attribute(value=device, attr=cst.Name(value="type")):
+            pass
+        case cst.Call(func=cst.Name(value="str"), args=[cst.Arg(value=device)]):
+            pass
+        case _:
+            return None
+    bindings = file.scopes.of(other).lookup(other.value)
+    given = bool(bindings) and all(each.kind == "parameter" for each in bindings)
+    if not given or DEVICE_NAME.search(other.value) is None or is_own_device(file, other):
+        return None
+    return device
 
 
 def _expects(file: File, one: cst.BaseExpression, other: cst.BaseExpression) -> bool:

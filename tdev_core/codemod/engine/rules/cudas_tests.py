@@ -14,7 +14,8 @@ import libcst as cst
 
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.python.tree import PythonTree
-from tdev_core.codemod.engine.rules.compare import is_asserted
+from tdev_core.codemod.engine.rules.arms import names_other
+from tdev_core.codemod.engine.rules.compare import expects_what_is_not_seen, is_asserted
 from tdev_core.codemod.engine.rules.demands import counts
 from tdev_core.codemod.engine.rules.speaks_of_others import knows_mps, tests_what_knows_mps
 from tdev_core.codemod.engine.rules.type_questions import asked_by, judge
@@ -34,16 +35,17 @@ _SKIPS = re.compile(r"(?:\w+\.)*skip(?:if|unless)\(", re.IGNORECASE)
 
 def skips_a_test_of_cudas(file: File, question: cst.CSTNode) -> bool:
     """Tell whether a question skips a test where CUDA is not, or whether tests are there at all, that hold on CUDA alone."""
-    below, denied = question, False
+    below, denied, skips = question, False, False
     for parent in file.tree.ancestors(question):
         if isinstance(parent, cst.UnaryOperation):
             denied = True
+        elif isinstance(parent, cst.Call) and (called := _SKIPS.match(file.tree.text(parent))):
+            # Of the whole test, or of one of the values that it is given: `pytest.param("cuda", marks=…)`.
+            skips = denied or "unless" in called[0].lower()
         elif isinstance(parent, cst.Decorator):
             test = file.tree.parents[parent]
-            skips = _SKIPS.match(text := file.tree.text(parent.decorator))
-            where_not = denied or "unless" in text.partition("(")[0].lower()
             named = isinstance(test, cst.FunctionDef) and test.name.value.startswith("test")
-            return bool(skips) and where_not and named and _is_of_cuda(file, test)
+            return skips and named and _is_of_cuda(file, test)
         elif isinstance(parent, cst.If) and below is parent.test:
             tests = file.tree.source[slice(*file.tree.span(parent.body))]
             return _TEST.search(tests) is not None and _is_of_cuda(file, parent.body)
@@ -55,10 +57,43 @@ def skips_a_test_of_cudas(file: File, question: cst.CSTNode) -> bool:
 
 def _is_of_cuda(file: File, node: cst.CSTNode) -> bool:
     text = without_prose(file.tree.source[slice(*file.tree.span(node))])
-    return _OF_CUDA.search(text) is not None or any(
-        not word or re.search(rf"\b{word}[ \t]*=[ \t]*[\"']cuda\b", text) is not None
-        for word in _TYPE_OF_A_WORD.findall(text)
+    words = _TYPE_OF_A_WORD.findall(text)
+    return (
+        _OF_CUDA.search(text) is not None
+        or any(
+            not word or re.search(rf"\b{word}[ \t]*=[ \t]*[\"']cuda\b", text) is not None
+            for word in words
+        )
+        or bool(words)
+        and any(
+            low <= file.tree.span(each)[0] < high and expects_what_is_not_seen(file, each)
+            for low, high in (file.tree.span(node),)
+            for each in file.tree.of(cst.Comparison)
+        )
     )
+
+
+def skips_a_row_beside_others(file: File, question: cst.CSTNode) -> bool:
+    """Tell whether a question skips a value that a test is given, beside one of another accelerator that has a question of its own.
+
+    ``pytest.param("cuda", marks=skipif(…)), pytest.param("mps", marks=skipif(…))``: what runs where the latter is, is the latter.
+    """
+    for parent in file.tree.ancestors(question):
+        if isinstance(parent, cst.Call) and _ROW.match(file.tree.text(parent)):
+            rows = file.tree.parents[file.tree.parents[parent]]
+            return isinstance(rows, (cst.List, cst.Tuple)) and any(
+                each.value is not parent
+                and _ROW.match(text := file.tree.text(each.value)) is not None
+                and _SKIPS.search(text) is not None
+                and names_other(file, each.value)
+                for each in rows.elements
+            )
+        if isinstance(parent, (cst.BaseSmallStatement, cst.BaseSuite)):
+            break
+    return False
+
+
+_ROW = re.compile(r"(?:\w+\.)*param\(")
 
 
 def skips_a_test_of_no_device(file: File, question: cst.CSTNode) -> bool:

@@ -152,6 +152,7 @@ def leave_decorated(file: File, question: cst.CSTNode) -> None:
     """Leave the test whose decorator skips it where there is no CUDA: it stays CUDA's with that. So do all, by a name for one."""
     for parent in file.tree.ancestors(question):
         if isinstance(parent, cst.Decorator):
+            file.untouched.append(file.tree.span(parent))  # and the values that it lists for it
             file.untouched.append(file.tree.span(file.tree.parents[parent]))
             return
         if isinstance(parent, cst.Assign) and isinstance(parent.value, cst.Call):

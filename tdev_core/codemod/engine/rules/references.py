@@ -23,6 +23,7 @@ from tdev_core.codemod.engine.rules.build_version import build_version
 from tdev_core.codemod.engine.rules.counts import at_least_one
 from tdev_core.codemod.engine.rules.cudas_tests import (
     asks_what_stays,
+    skips_a_row_beside_others,
     skips_a_test_of_cudas,
     tries_in_double,
 )
@@ -415,6 +416,14 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
         ):
             said = f"{name} decides about a test that holds on CUDA alone; {LEFT}"
             kept_question(file, found, DEMAND, said, "note")
+            leave_what_it_opens(file, found.node)
+            leave_decorated(file, found.node)
+            return
+        if not file.options.program and skips_a_row_beside_others(file, found.node):
+            said = (
+                f"{name} skips what a test is given for CUDA, beside another accelerator's; {LEFT}"
+            )
+            kept_question(file, found, ARMS, said, "note")
             leave_what_it_opens(file, found.node)
             leave_decorated(file, found.node)
             return
