@@ -129,14 +129,36 @@ def _tells_of_torch(handler: ast.ExceptHandler) -> bool:
 def _put_below(file: File, node: ast.Try, text: str) -> None:
     """Put an import below a statement, as far in as that is, and apart from what is no import."""
     tree, row = file.tree, node.end_lineno or node.lineno
+    first = tree.line_text(node.lineno)
+    indent = first[: len(first) - len(first.lstrip())]
+    if (other := _first_of_others_below(file, node)) is not None:
+        at = among(file, tree.line_start(other.lineno), "tdev")
+        put(file, at, f"{indent}{text}{tree.newline}", IMPORT.id)
+        return
     at = tree.line_start(row) + len(tree.line_text(row))
     following = tree.source[at:].partition("\n")[0].strip()
     apart = bool(following) and not following.startswith(("import ", "from "))
     before = "" if tree.source[:at].endswith("\n") else tree.newline
-    first = tree.line_text(node.lineno)
-    indent = first[: len(first) - len(first.lstrip())]
     lines = f"{before}{indent}{text}{tree.newline}{tree.newline * apart}"
     put(file, at, lines, IMPORT.id)
+
+
+def _first_of_others_below(file: File, node: ast.Try) -> ast.Import | ast.ImportFrom | None:
+    """Return the first import of another package in what is imported right below a statement, the file's own packages aside."""
+    if file.python is None:
+        return None
+    parent = next(file.python.ancestors(node))
+    block = file.python.module.body if parent is file.python.module else file.python.block(node)
+    for each in block[block.index(node) + 1 :] if node in block else ():
+        if isinstance(each, ast.Import):
+            top = each.names[0].name.partition(".")[0]
+        elif isinstance(each, ast.ImportFrom) and not each.level:
+            top = (each.module or "").partition(".")[0]
+        else:
+            return None
+        if top not in STDLIB:
+            return None if top in PurePath(file.filename).parts[:-1] else each
+    return None
 
 
 def insert_in_function(file: File, function: cst.FunctionDef) -> None:
