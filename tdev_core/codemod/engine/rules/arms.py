@@ -55,6 +55,9 @@ ARMS = rule(
     a comparison with `"cuda"` stays where the same device is compared with `"mps"` or another
     accelerator's name elsewhere in the function.
 
+    Of a test that is given `"cuda"` and `"mps"`, each with a question that skips it, both questions stay: where MPS is, it runs
+    by its own name. So does a `torch.device` that stands beside its name in the values of a test, `(torch.device("cuda", 1), "cuda:1")`.
+
     A package that knows MPS somewhere, or a file that does, has left MPS out where it asks for CUDA's
     type: `half = device.type == "cuda"`, a scaler, a compiler. What runs on MPS today runs there without,
     so such questions stay, `x.is_cuda` and `device == torch.device("cuda")` too, with what they open and with the scaler or

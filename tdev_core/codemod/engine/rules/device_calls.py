@@ -77,6 +77,10 @@ def device_call(file: File, found: Reference, call: Call | None) -> None:
         message = f"{name} makes what is then asked whether it is there"
         file.find(ARMS, found.node, f"{message}; {LEFT}")
         return
+    if name == "torch.device" and _stands_beside_its_name(file, found.node):
+        message = f"{name} stands beside its name, which a test expects; {LEFT}"
+        kept_question(file, found, ARMS, message, "note")
+        return
     if name == "torch.device" and _is_kept_as_a_word(file, found.node):
         message = f"{name} checks a word, which is kept as one"
         file.find(ARMS, found.node, f"{message}; {LEFT}", "note")
@@ -253,6 +257,25 @@ def _is_kept_as_a_word(file: File, node: cst.CSTNode) -> bool:
         and isinstance(tried, cst.Try)
         and any(re.match(r"\s*raise\b", file.tree.text(h.body)) for h in tried.handlers)
     )
+
+
+def _stands_beside_its_name(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a test is given a device with what it is called: ``parametrize("given, expected", [(torch.device("cuda", 2), "cuda:2")])``.
+
+    Which no other device is, whoever makes it.
+    """
+    made = file.tree.parents[node]
+    row = file.tree.parents.get(file.tree.parents[made])
+    if not isinstance(made, cst.Call) or not isinstance(row, (cst.Tuple, cst.Call)):
+        return False
+    if isinstance(row, cst.Call) and file.tree.text(row.func).rpartition(".")[2] != "param":
+        return False
+    around = next((p for p in file.tree.ancestors(row) if isinstance(p, cst.Decorator)), None)
+    if around is None or "parametrize(" not in file.tree.text(around.decorator):
+        return False
+    name = ":".join(file.tree.text(each.value).strip("\"'") for each in made.args)
+    beside = row.elements if isinstance(row, cst.Tuple) else row.args
+    return name.startswith("cuda") and any(string_value(each.value) == name for each in beside)
 
 
 def _is_asked_whether_it_is_there(file: File, node: cst.CSTNode) -> bool:

@@ -69,7 +69,9 @@ ARGUMENT = rule(
     name that is handed on instead of called may be called with anything, and an annotation or a
     docstring that says `str` is believed. So does the result of a function that returns real devices alone,
     a module's constant that is a `torch.device` wherever its name is set, or an attribute of a class of the file
-    that nothing else sets. What a base class in another file annotates as a string, `_device: str`, or keeps
+    that nothing else sets. So is a device that has been refused where it is not there, by torch in a `try`
+    (`torch.zeros(1, device=device)`, of which nobody takes the tensor), by a question that stays CUDA's, or by a function of the tree that does so:
+    the `try` finds out what torch has, so it stays torch's and is reported under `other-arms`. What a base class in another file annotates as a string, `_device: str`, or keeps
     of what was typed, `self.device = cfg.device`, is none.
 
     `torch.device("cuda")` becomes `tdev.device("cuda")`, which gives a real `torch.device`, also in

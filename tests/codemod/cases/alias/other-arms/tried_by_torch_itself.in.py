@@ -1,0 +1,12 @@
+import torch
+
+
+def check_device(device):
+    try:
+        torch.randn(1, device=device)
+    except (RuntimeError, AssertionError) as exc:
+        raise RuntimeError(f"no {device}") from exc
+
+
+def make(n):
+    return torch.zeros(n, device="cuda")
