@@ -28,6 +28,7 @@ _Bound = tuple[ast.expr | None, ast.AST]
 """A value, where one is bound, and the node that it is bound to."""
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _SCOPES = (*_DEFINITIONS, ast.Lambda, ast.ClassDef, ast.Module)
+_Decorated = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _Choice = ast.If | ast.While | ast.IfExp | ast.BoolOp | ast.Assert
 _CHOICES = frozenset({ast.If, ast.While, ast.IfExp, ast.BoolOp, ast.Assert})
 _BINDERS = frozenset(
@@ -40,6 +41,7 @@ _FOR_EACH = re.compile(r"parametri[sz]e|\bexpand\b|\bgiven\b|\bfixture\b")
 _ALWAYS = (*_DEFINITIONS, ast.Module, ast.With, ast.Try)
 _CUDAS = re.compile(r"\bcuda\.\w+\Z|\A(?:int|float|str|len|max|min)\Z")
 _ANSWERS = ("property", "cached_property", "staticmethod", "classmethod", "lru_cache", "cache")
+_SKIPS = re.compile(r"\bskip_?(if|unless)\Z", re.IGNORECASE)
 _PROSE = re.compile(r"\s(?:cuda|gpus?|nvidia)\b|\b(?:cuda|gpus?|nvidia)\s", re.IGNORECASE)
 _ENDS = re.compile(
     r"(?:sys\.|os\.|\w*parser\.)?_?exit|pytest\.(?:skip|fail|exit)|self\.(?:skipTest|fail)|skip|fail"
@@ -97,6 +99,8 @@ class Gates:
         found: list[tuple[Span, ast.expr]] = []
         for node in self._choices:
             found += self._opens(node)
+        for test in self._decorated:
+            found += self._lets_run(test)
         return [each for each in found if not self._inside(each[0][0], each[0][1])]
 
     def switched(self) -> set[ast.AST]:
@@ -124,8 +128,8 @@ class Gates:
         more._asked.update(self._asked)
         more._asked.update(self._answers((span, False) for span in asked))
         for name in (
-            *("_choices", "_stores", "_bindings", "_foreign", "_functions", "_classes_by_name"),
-            *("_bases", "_scopes", "_all", "_families"),
+            *("_choices", "_decorated", "_stores", "_bindings", "_foreign", "_functions"),
+            *("_classes_by_name", "_bases", "_scopes", "_all", "_families"),
         ):
             more.__dict__[name] = getattr(self, name)
         return more
@@ -165,6 +169,11 @@ class Gates:
     @cached_property
     def _choices(self) -> list[_Choice]:
         return [cast(_Choice, node) for node in self._nodes if type(node) in _CHOICES]
+
+    @cached_property
+    def _decorated(self) -> list[_Decorated]:
+        found = (node for node in self._nodes if isinstance(node, (*_DEFINITIONS, ast.ClassDef)))
+        return [node for node in found if node.decorator_list]
 
     def _inside(self, start: int, end: int) -> bool:
         return any(low <= start and end <= high for low, high in self.stays)
@@ -206,6 +215,21 @@ class Gates:
                 later = self._after(node)
                 if later and other and isinstance(node, ast.If) and _leaves(other):
                     yield self._span(later), test
+
+    def _lets_run(self, test: _Decorated) -> Iterator[tuple[Span, ast.expr]]:
+        """Yield a test that is skipped off CUDA: ``@skipif(not has_cuda())``, by a name for that, too."""
+        for mark in test.decorator_list:
+            if isinstance(mark, ast.Name) and (key := self._key(mark)) is not None:
+                (value, _), *more = self._all_of(key)
+                mark = value if value is not None and not more else mark
+            match mark:
+                case ast.Call(func=func, args=[asked, *_]) if skips := _SKIPS.search(
+                    ast.unparse(func)
+                ):
+                    wanted: Answer = "no" if skips[1].lower() == "if" else "yes"
+                    if self.truth(asked) == wanted:
+                        yield self._span(list[ast.stmt]([test])), asked
+                        return
 
     def _span(self, nodes: list[ast.stmt] | list[ast.expr]) -> Span:
         start, end = self._tree.span(nodes[0])[0], self._tree.span(nodes[-1])[1]

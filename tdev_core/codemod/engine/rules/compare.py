@@ -273,18 +273,19 @@ def _expects(file: File, one: cst.BaseExpression, other: cst.BaseExpression) -> 
         or not isinstance(other, cst.SimpleString)
     ):
         return False
-    made = f"{file.here(other)}.device({other.value})"
+    before, after = "", ").type"
     match one:
         case cst.Attribute(value=device, attr=cst.Name(value="type")) if asks_for_device(file, one):
-            expected = f"{made}.type"
+            pass
         case cst.Call(func=cst.Name(value="str"), args=[cst.Arg(value=device)]):
-            expected = f"str({made})"
+            before, after = "str(", "))"
         case _:
             return False
-    if is_own_device(file, device):
-        file.replace_node(COMPARISON, other, expected)
-        return True
-    return False
+    if not is_own_device(file, device):
+        return False
+    expected = f"{before}{file.here(other)}.device({other.value}{after}"
+    file.replace_node(COMPARISON, other, expected)
+    return True
 
 
 def _answer(file: File, asked: Asked, judged: Judged) -> None:

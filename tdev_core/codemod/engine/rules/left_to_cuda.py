@@ -149,17 +149,33 @@ def leave_what_it_lets_through(file: File, question: cst.CSTNode) -> None:
 
 
 def leave_decorated(file: File, question: cst.CSTNode) -> None:
-    """Leave the test whose decorator skips it where there is no CUDA: it stays CUDA's with that. So do all, by a name for one."""
+    """Leave the test whose decorator skips it where there is no CUDA: it stays CUDA's with that. So do all, by a name for one.
+
+    ``pytestmark`` is that of all tests of the module, or the class, that it stands in.
+    """
     for parent in file.tree.ancestors(question):
         if isinstance(parent, cst.Decorator):
             file.untouched.append(file.tree.span(parent))  # and the values that it lists for it
             file.untouched.append(file.tree.span(file.tree.parents[parent]))
             return
-        if isinstance(parent, cst.Assign) and isinstance(parent.value, cst.Call):
+        if isinstance(parent, cst.Assign) and isinstance(parent.value, (cst.Call, cst.List)):
             name = file.tree.text(parent.targets[0].target)
+            marked = (
+                file.tree.parents[file.tree.statement(parent)] if name == "pytestmark" else None
+            )
             for test in file.tree.of(cst.FunctionDef, cst.ClassDef):
-                if any(file.tree.text(each.decorator) == name for each in test.decorators):
+                if (
+                    file.tree.parents[test] is marked
+                    and not _may_be_imported(file)
+                    or any(file.tree.text(each.decorator) == name for each in test.decorators)
+                ):
                     file.untouched.append(file.tree.span(test))
             return
         if isinstance(parent, (cst.BaseSmallStatement, cst.BaseSuite)):
             return
+
+
+def _may_be_imported(file: File) -> bool:
+    """Tell whether another file imports this one of tests: whatever marks them does not skip what is called from there."""
+    tree = file.options.tree
+    return tree is not None and PurePath(file.filename).stem in tree.imported_tests

@@ -13,7 +13,7 @@ from tdev_core.codemod.engine.analysis.nodes import string_value
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.rules.arguments import Call
-from tdev_core.codemod.engine.survey import is_for_tests, is_script
+from tdev_core.codemod.engine.survey import GUARDED, is_for_tests, is_script
 from tdev_core.codemod.engine.vocabulary import ORDINAL, mentions
 
 MOVES = rule(
@@ -77,15 +77,21 @@ def _package_brings_tdev(file: File) -> bool:
 
 
 _MARK = re.compile(r"(?:pytest\.)?mark\.\w*cuda\w*\Z")
+_REQUIRES = re.compile(rf"(?:\w+\.)*_?(?:requires?|needs?)_\w*(?<![a-z])(?:{GUARDED}|tensorrt)")
 
 
 def _is_marked_for_cuda(file: File, node: cst.Call) -> bool:
-    """Tell whether a test has a mark of its own that says CUDA, which runs it there alone: ``@pytest.mark.requires_cuda``."""
-    return any(
-        isinstance(parent, (cst.FunctionDef, cst.ClassDef))
-        and any(_MARK.match(file.tree.text(d.decorator)) for d in parent.decorators)
+    """Tell whether a test has a mark of its own that says CUDA, or a package for it, which runs it there alone.
+
+    ``@pytest.mark.requires_cuda``, ``@requires_tensorrt``.
+    """
+    marks = (
+        file.unanswered(file.tree.text(each.decorator))
         for parent in file.tree.ancestors(node)
+        if isinstance(parent, (cst.FunctionDef, cst.ClassDef))
+        for each in parent.decorators
     )
+    return any(_MARK.match(mark) or _REQUIRES.match(mark) for mark in marks)
 
 
 def needs_shim(file: File, node: cst.Call) -> bool:
