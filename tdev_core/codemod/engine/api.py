@@ -71,6 +71,8 @@ class ProgramTree:
     """Flags of modules that are made of a question for CUDA's architecture."""
     architectures: frozenset[str] = frozenset()
     """Functions that ask for an architecture by what NVIDIA calls it."""
+    run_nvidias: frozenset[str] = frozenset()
+    """Functions that run NVIDIA's own tool, and say in their name that they ask for GPUs."""
     give_devices: frozenset[str] = frozenset()
     """Functions that promise a ``torch.device``, each by a name that none without that promise has."""
     runtimes: frozenset[str] = frozenset()

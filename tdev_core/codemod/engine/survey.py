@@ -105,12 +105,14 @@ _TEST_NAME = re.compile(
 _TEST_FOLDER = re.compile(r"(?:tests?|testing|bench\w*)\Z")
 OF_NVIDIAS = r"\bnvidia[-_]smi\b|\bpynvml\b|\bsm_?(?:[5-9]\d|1\d\d)\b|\bcuda\w*capab|\bcapab\w*cuda"
 """What NVIDIA calls its architectures by, and asks them with, whatever their case."""
+# What is called so is told from other functions by its name alone.
+_OF_GPUS = re.compile(rb"gpu|cuda|nvidia|vram|smi(?![a-z])", re.IGNORECASE)
 # A flag that tells CUDA's architecture: `_SUPPORTS_FLEX = (\n    is_available() and get_device_capability() >= …`.
 _CAPABILITY = re.compile(
     rb"^(_?[A-Z][A-Z0-9_]+)[ \t]*=[ \t]*(?:\([^=]{0,200}?|[^\n=]*?)\bget_device_capability\(",
     re.MULTILINE,
 )
-_FUNCTION = re.compile(rb"^def[ \t]+(\w+)(?:.*\n(?=[ \t)\n]))*", re.MULTILINE)
+_FUNCTION = re.compile(rb"^def[ \t]+(\w+).*(?:\n(?:[ \t)].*|(?=\n)))*", re.MULTILINE)
 _OF_NVIDIAS = re.compile(OF_NVIDIAS.encode(), re.IGNORECASE)
 _BINDS = re.compile(rb"[ \t]*(?:def|class|from|import|global|nonlocal)\b|[ \t]*[\"']")
 
@@ -232,6 +234,7 @@ class Survey:
         self._compiled: set[str] = set()
         self._capabilities: set[str] = set()
         self._architectures: set[str] = set()
+        self._run_nvidias: set[str] = set()
         self._of_package: dict[str, list[bool]] = {}
         self._give_devices: set[str] = set()
         self._give_others: set[str] = set()
@@ -376,6 +379,10 @@ class Survey:
             for found in _FUNCTION.finditer(raw):
                 if b"get_device_capability" in found[0] and _OF_NVIDIAS.search(found[0]):
                     self._architectures.add(found[1].decode())
+        if b"nvidia-smi" in raw:
+            for found in _FUNCTION.finditer(raw):
+                if b"nvidia-smi" in found[0] and _OF_GPUS.search(found[1]):
+                    self._run_nvidias.add(found[1].decode())
         if b"uda" in signs and not self._looks_for_staying:
             self._name_cuda(raw)
         if not signs.isdisjoint(_CUDA_SIGNS):
@@ -593,6 +600,7 @@ class Survey:
             cudas_classes=frozenset().union(*(self._refusing.get(p, ()) for p in platforms)),
             capabilities=frozenset(self._capabilities),
             architectures=frozenset(self._architectures),
+            run_nvidias=frozenset(self._run_nvidias),
             gives_torch=frozenset(self._gives_torch),
             torch_of=self._with_torch(),
             taken=frozenset(self._taken),

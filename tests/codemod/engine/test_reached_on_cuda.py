@@ -7,6 +7,7 @@ from pathlib import PurePath
 import pytest
 
 from tdev_core.codemod.engine import Names, Options, Survey, rewrite
+from tests.codemod.small_trees import migrated
 
 CODE = """\
 import torch
@@ -133,3 +134,34 @@ def test_what_an_object_of_cudas_class_alone_leads_to(beside: bool) -> None:
     assert ("    torch.cuda.empty_cache()" in shrinks) is beside
     assert "    tdev.cuda.empty_cache()" in frees
     assert "tdev.cuda.synchronize()" in code
+
+
+LEAST_USED = """import torch
+from lightning import Trainer
+
+from .machine import get_gpu_memory, report
+
+
+def build(n, devices):
+    if torch.cuda.is_available() and n < torch.cuda.device_count():
+        devices = sorted(get_gpu_memory())[:n]
+    return Trainer(devices=devices)
+
+
+def tell():
+    if torch.cuda.is_available():
+        report(torch.cuda.memory_allocated())
+"""
+
+
+def test_a_function_of_another_file_that_runs_nvidias_tool() -> None:
+    """By the last of its lines, which is as good as any."""
+    code = migrated(
+        {
+            "machine.py": "from subprocess import check_output\n\n\ndef report(used):\n    print(used)\n\n\n"
+            'def get_gpu_memory():\n    return check_output(["nvidia-smi", "--query-gpu=memory.free"])\n',
+            "made.py": LEAST_USED,
+        }
+    ).code
+    assert "if torch.cuda.is_available() and n < torch.cuda.device_count():" in code
+    assert "report(tdev.cuda.memory_allocated())" in code

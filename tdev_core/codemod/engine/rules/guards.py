@@ -77,6 +77,8 @@ _EXTENSION = re.compile(
 )
 # What torch was built with: None where that is not CUDA. Not what is only told of it, `f"CUDA {torch.version.cuda}"`.
 _BUILD = re.compile(r"(?<!\{torch\.)\bversion\.(?:cuda|hip)\b")
+# Functions of torch's core that no other build has, nor tdev a mirror of.
+_OF_A_BUILD = re.compile(r"\btorch\._C\._cuda_\w+")
 _PACKAGES = re.compile(_PACKAGE)
 # NVIDIA's products, in what a choice by the architecture says: `print("A100 detected, using flash attention")`.
 _PRODUCTS = re.compile(r"\b(?:[AHV]100|B200|GH200)\b")
@@ -119,6 +121,8 @@ def availability_guards(file: File, node: cst.CSTNode) -> str | None:
         return "kernels written for CUDA"
     if guards_cuda_only(file, node, _BUILD):
         return "what torch was built with"
+    if guards_cuda_only(file, node, _OF_A_BUILD):
+        return "what torch has in builds for CUDA alone"
     by_architecture = asks_for_the_build(file, node) is not None
     if by_architecture or guards_a_product(file, node) or _guards_nvidias(file, node):
         return "what is decided by the build or the architecture"
@@ -635,11 +639,15 @@ def guards_cuda_only(file: File, node: cst.CSTNode, only: re.Pattern[str] = _CUD
         if only in (_CUDA_ONLY, _NO_WORDS) and uses_cudas(file, *spans):
             return True
         texts = [file.unanswered(tree.source[low:high], chosen=True) for low, high in spans]
-        if only is _CUDA_ONLY and nvidias and any(nvidias & set(_CALLS.findall(t)) for t in texts):
+        if nvidias and any(nvidias & set(_CALLS.findall(t)) for t in texts):
             return True
         return any(only.search(text) for text in texts)
 
-    nvidias = file.options.tree.architectures if file.options.tree is not None else frozenset()
+    nvidias: frozenset[str] = frozenset()
+    if file.options.tree is not None and only is _CUDA_ONLY:
+        nvidias = file.options.tree.architectures
+    elif file.options.tree is not None and only is _RUNTIME:
+        nvidias = file.options.tree.run_nvidias
 
     below: cst.CSTNode = node
     for parent in tree.ancestors(node):
