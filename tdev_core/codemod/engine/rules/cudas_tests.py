@@ -99,14 +99,17 @@ _ROW = re.compile(r"(?:\w+\.)*param\(")
 def skips_a_test_of_no_device(file: File, question: cst.CSTNode) -> bool:
     """Tell whether all that a question decides is whether tests are run that name no device, of code that knows MPS.
 
-    That chooses a device for itself, and goes on choosing so; what is asked is whether it has come to CUDA.
+    That chooses a device for itself, and goes on choosing so; what is asked is whether it has come to CUDA. So is it where
+    CUDA is one of the devices that tests are run for, and they only hand each on to such code.
     """
     if "test" not in file.tree.source or not tests_what_knows_mps(file):
         return False
     opened = _opened_by(file, question)
-    return any(isinstance(each, ast.stmt) for each in opened) and not any(
-        each is None or _has(file, _A_DEVICE, each, prepared=True) for each in opened
-    )
+    if None in opened or not any(isinstance(each, ast.stmt) for each in opened):
+        return False
+    listed = any(isinstance(each, ast.List) for each in opened)
+    names = _TORCHS if listed and "parametrize" in file.tree.source else _A_DEVICE
+    return not any(each is not None and _has(file, names, each, prepared=True) for each in opened)
 
 
 def tries_in_double(file: File, question: cst.CSTNode) -> bool:
@@ -159,7 +162,12 @@ def _is_left(file: File, node: cst.Comparison) -> bool:
 
 
 _ASKS_FOR_CUDA = re.compile(r"==[ \t]*[\"']cuda\b|[\"']cuda(?::\d)?[\"'][ \t]*(?:==|\bin\b)")
-_A_DEVICE = re.compile(r"cuda|gpu|device", re.IGNORECASE)
+# A number of devices names none.
+_A_DEVICE = re.compile(r"cuda|gpu|(?<!num_)(?<!n_)device", re.IGNORECASE)
+# What torch is given a device by, whatever it is called.
+_TORCHS = re.compile(
+    r"\.(?:to|cuda)\(|\btorch\.(?!float|u?int|bool|testing|no_grad|equal|allclose)\w|\bgpu"
+)
 # But what has been fetched is the CPU's.
 _DOUBLE = re.compile(
     r"\btorch\.(?:double|float64|complex128)\b|(?<!\.cpu\(\))(?<!\.detach\(\))\.double\(\)"

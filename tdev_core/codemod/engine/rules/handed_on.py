@@ -150,8 +150,11 @@ def _chosen(file: File, call: cst.Call, node: cst.Arg) -> bool:
         return False
     # A map of devices is read by accelerate, whoever hands it on to there.
     mapped = node.keyword is not None and node.keyword.value == "device_map"
-    # And where MPS is known, its name is as good a word as CUDA's.
-    own = knows_mps(file) and file.resolver.torch_name(call.func) is None
+    # And where MPS is known, its name is as good a word as CUDA's: to a test, where it calls what knows that.
+    known = file.options.tree.know_mps if file.options.tree is not None else frozenset()
+    own = file.resolver.torch_name(call.func) is None and (
+        knows_mps(file) or _library(file, call.func) in known
+    )
     foreign = mapped or _is_foreign(file, call.func)
     if not (foreign or own):
         return False

@@ -9,7 +9,7 @@ import warnings
 import libcst as cst
 
 from tdev_core.codemod.engine.analysis.nodes import children, dotted, string_value
-from tdev_core.codemod.engine.analysis.resolve import TENSOR_TYPE
+from tdev_core.codemod.engine.analysis.resolve import TENSOR_TYPE, Reference
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.rules.kept_names import asks_for_a_public_name
@@ -150,17 +150,34 @@ def _patch(file: File, target: cst.BaseExpression) -> None:
     elif name.rpartition(".")[2].startswith("_"):
         return  # tdev has no private names: what it calls of torch's is patched where it is
     elif file.options.style == "explicit" and name in _ASKED and _beside_others(file, target):
-        said = (
-            f"{name} is patched beside other accelerators; what asks for them goes on asking torch"
-        )
-        file.find(STRINGS, target, said, "note")
+        file.find(STRINGS, target, f"{name} {PATCHED}", "note")
     elif _reached_through_tdev(file, name):
         if not inside or file.options.style == "explicit":
             file.replace(STRINGS, start, start + len(inside + "torch"), "tdev")
 
 
 _ASKED = frozenset({"torch.cuda.is_available", "torch.cuda.device_count"})
-_OTHERS = re.compile(r"[\"']torch\.(?:backends\.)?(?:mps|xpu|mtia)\.")
+_OTHERS = re.compile(
+    r"[\"']torch\.(?:backends\.)?(?:mps|xpu|mtia)\."
+    r"|\btorch\.(?:backends\.)?(?:mps|xpu|mtia),\s*[\"'](?:is_available|device_count)\b"
+)
+
+
+PATCHED = "is patched beside other accelerators; what asks for them goes on asking torch"
+
+
+def is_patched_beside_others(file: File, found: Reference) -> bool:
+    """Tell whether a question is patched by its module, and another accelerator's, too: ``setattr(torch.cuda, "is_available", …)``."""
+    if file.options.style != "explicit" or found.name != "torch.cuda":
+        return False
+    call = file.tree.parents[file.tree.parents[found.node]]
+    if not isinstance(call, cst.Call) or len(call.args) < 2:
+        return False
+    name = dotted(call.func) or ""
+    if not (_PATCHERS.match(name) or _MONKEY.match(name)) or call.args[0].value is not found.node:
+        return False
+    asked = f"{found.name}.{string_value(call.args[1].value)}" in _ASKED
+    return asked and _beside_others(file, found.node)
 
 
 def _beside_others(file: File, node: cst.CSTNode) -> bool:
@@ -204,6 +221,8 @@ def _patched_object(file: File, node: cst.Call) -> None:
     found = file.resolver.reference(node.args[0].value)
     if found is None or found.package != "torch" or file.options.style == "accelerator":
         return
+    if is_patched_beside_others(file, found):
+        return  # reported where its name is
     given = [string_value(node.args[1].value)] if len(node.args) > 1 else []
     if (dotted(node.func) or "").endswith(".multiple"):
         given += [arg.keyword.value for arg in node.args[1:] if arg.keyword is not None]

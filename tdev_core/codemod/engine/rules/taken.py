@@ -83,8 +83,11 @@ def why_it_is_left(file: File, asked: cst.CSTNode) -> str | None:
     return TOLD if any(map(_SAYS_CUDA.match, takers.words)) else None
 
 
-# A setting, `cfg.accelerator = "cuda"`, which is read elsewhere.
-_ACCELERATOR = re.compile(r"(?m)^\s*(?:\w+\.)+accelerator[ \t]*=[ \t]*[\"'](?:cuda|gpu)[\"']")
+# A setting, `cfg.accelerator = "cuda"`, which is read elsewhere; of OmegaConf's, too.
+_ACCELERATOR = re.compile(
+    r"(?m)^\s*(?:\w+\.)+(?:\w+_)?accelerator[ \t]*=[ \t]*[\"'](?:cuda|gpu)[\"']"
+    r"|\bOmegaConf\.update\(\s*\w+,\s*[\"'](?:\w+\.)*(?:\w+_)?accelerator[\"'],\s*[\"'](?:cuda|gpu)[\"']"
+)
 
 
 def _sets_an_accelerator(file: File, asked: cst.CSTNode) -> bool:

@@ -49,3 +49,8 @@ def place(x):
 @pytest.mark.skipif(not tdev.cuda.is_available(), reason="no GPU")
 def test_placed():
     assert place(torch.rand(4)).max() > 0
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="long without a GPU")
+def test_trained():
+    assert segment(torch.rand(4), num_devices=1, on="cpu" if torch.mps.is_available() else "auto")
