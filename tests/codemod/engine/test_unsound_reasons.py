@@ -11,6 +11,16 @@ STAYS = 'x.device.type == "cuda" and triton.jit'
 
 
 WRAPPED = {
+    "a field of a dataclass, with a default": (
+        "from dataclasses import dataclass\n\nimport torch\n\n\n@dataclass(eq=False)\nclass Backend:\n    model: torch.nn.Module\n"
+        '    device: str = "cpu"\n\n    def warm_up(self):\n        return torch.zeros(3, device=self.device)\n',
+        "tdev.zeros(3",
+    ),
+    "a field of a dataclass that another one inherits": (
+        "import attrs\nimport torch\n\n\n@attrs.define\nclass Backend:\n    device: str | torch.device = 'cpu'\n\n\n"
+        "@attrs.define\nclass Compiled(Backend):\n    def warm_up(self):\n        return torch.zeros(3, device=self.device)\n",
+        "tdev.zeros(3",
+    ),
     "a parameter of the function around": (
         'import torch\n\ndevice = torch.device("cuda")\n\n\ndef choose():\n    global device\n    device = torch.device("cpu")\n\n\n'
         "def outer(device):\n    def inner():\n        return torch.zeros(3, device=device)\n\n    return inner\n",

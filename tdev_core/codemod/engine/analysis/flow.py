@@ -61,6 +61,11 @@ _WAYS = {
 _OF_A_DEVICE = frozenset({Kind.DEVICE, Kind.NONE})
 # What a module or a tensor is asked for by a function: `get_execution_device(module)`.
 _ASKED_DEVICE = re.compile(r"get_\w*device\Z")
+_WORD_TYPE = re.compile(r"\bstr\b")
+# Decorators and bases of classes that make their own `__init__` of what is annotated: dataclasses', attrs' and pydantic's.
+_HAS_FIELDS = re.compile(
+    r"dataclass\b|\battrs?\b|\b(?:define|frozen|mutable)\b|\bBaseModel\b|\bNamedTuple\b"
+)
 
 
 class Flow:
@@ -341,7 +346,13 @@ class Flow:
                 said = self._said_of_self(node, attr)
                 if said is not None:
                     kinds = kinds - {Kind.UNKNOWN, Kind.NONE} | said
+                elif self._is_a_field_of_words(node, attr):
+                    kinds.add(
+                        Kind.UNKNOWN
+                    )  # the value is a default: who makes an object may say another
                 return frozenset(kinds) or UNKNOWN
+            if self._is_a_field_of_words(node, attr):
+                return UNKNOWN
             if self.known.words and f"{self._owner(node)}.{attr}" in self.known.words:
                 return UNKNOWN  # a word, by a base class in another file
             # A property, or set by a base class: nn modules and trainers give real devices.
@@ -573,6 +584,27 @@ class Flow:
             seen.add(owner)
             owner = self._base(owner)
         return None
+
+    def _is_a_field_of_words(self, node: cst.CSTNode, attr: str) -> bool:
+        """Tell whether who makes an object of the class gives the attribute, as a string: ``device: str``, in a dataclass."""
+        if DEVICE_NAME.search(attr) is None:
+            return False
+        fields = {
+            self.scopes.of(each).node
+            for each in self.tree.of(cst.AnnAssign)
+            if isinstance(each.target, cst.Name)
+            and each.target.value == attr
+            and _WORD_TYPE.search(self.tree.text(each.annotation.annotation)) is not None
+        }
+        owner = next((p for p in self.tree.ancestors(node) if isinstance(p, cst.ClassDef)), None)
+        seen: set[cst.ClassDef] = set()
+        while fields and owner is not None and owner not in seen:
+            said = (self.tree.text(each) for each in (*owner.decorators, *owner.bases))
+            if owner in fields and any(map(_HAS_FIELDS.search, said)):
+                return True
+            seen.add(owner)
+            owner = self._base(owner)
+        return False
 
     def _call(self, node: cst.Call) -> Kinds:
         name = self.resolver.torch_name(node.func)

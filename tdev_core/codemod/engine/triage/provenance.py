@@ -173,6 +173,8 @@ class _Bindings:
     def _is_known_name(self, name: str, deep: int) -> bool:
         text = self.text
         bound = _OF_SELF.match(name) is not None
+        if bound and self._is_a_field_of_words(name.rpartition(".")[2]):
+            return False
         it = re.escape(name)
         for found in re.finditer(rf"{it}(?<![\w.]{it})(?!\w)", text):
             start, end = found.span()
@@ -199,6 +201,14 @@ class _Bindings:
             elif _NAMED.match(text, end) or (_BINDER.search(before) and _TARGETS.match(text, end)):
                 return False
         return bound
+
+    def _is_a_field_of_words(self, attr: str) -> bool:
+        """Tell whether a class may be made with a string for one of its attributes: ``device: str = "cpu"``, of a dataclass."""
+        field = rf"^[ \t]+{attr}[ \t]*:[^=\r\n]*\bstr\b"
+        return any(
+            not self.in_signature(found.start())
+            for found in re.finditer(field, self.text, re.MULTILINE)
+        )
 
 
 def gives_unknown_device(text: str, ours: re.Pattern[str], known: Known) -> bool:
