@@ -42,6 +42,7 @@ _ALWAYS = (*_DEFINITIONS, ast.Module, ast.With, ast.Try)
 _CUDAS = re.compile(r"\bcuda\.\w+\Z|\A(?:int|float|str|len|max|min)\Z")
 _ANSWERS = ("property", "cached_property", "staticmethod", "classmethod", "lru_cache", "cache")
 _SKIPS = re.compile(r"\bskip_?(if|unless)\Z", re.IGNORECASE)
+_STREAM = re.compile(r"\bcuda\.(?:streams\.)?Stream\b")
 _PROSE = re.compile(r"\s(?:cuda|gpus?|nvidia)\b|\b(?:cuda|gpus?|nvidia)\s", re.IGNORECASE)
 _ENDS = re.compile(
     r"(?:sys\.|os\.|\w*parser\.)?_?exit|pytest\.(?:skip|fail|exit)|self\.(?:skipTest|fail)|skip|fail"
@@ -101,6 +102,8 @@ class Gates:
             found += self._opens(node)
         for test in self._decorated:
             found += self._lets_run(test)
+        for of_one in self._streams:
+            found += self._of_a_stream(of_one)
         return [each for each in found if not self._inside(each[0][0], each[0][1])]
 
     def switched(self) -> set[ast.AST]:
@@ -128,7 +131,15 @@ class Gates:
         more._asked.update(self._asked)
         more._asked.update(self._answers((span, False) for span in asked))
         for name in (
-            *("_choices", "_decorated", "_stores", "_bindings", "_foreign", "_functions"),
+            *(
+                "_choices",
+                "_decorated",
+                "_streams",
+                "_stores",
+                "_bindings",
+                "_foreign",
+                "_functions",
+            ),
             *("_classes_by_name", "_bases", "_scopes", "_all", "_families"),
         ):
             more.__dict__[name] = getattr(self, name)
@@ -174,6 +185,19 @@ class Gates:
     def _decorated(self) -> list[_Decorated]:
         found = (node for node in self._nodes if isinstance(node, (*_DEFINITIONS, ast.ClassDef)))
         return [node for node in found if node.decorator_list]
+
+    @cached_property
+    def _streams(self) -> list[ast.Call | ast.AnnAssign]:
+        """The calls that make a stream the current one, and the variables that are annotated as streams."""
+        return [
+            node
+            for node in self._nodes
+            if isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr == "stream"
+            or isinstance(node, ast.AnnAssign)
+            and _STREAM.search(ast.unparse(node.annotation))
+        ]
 
     def _inside(self, start: int, end: int) -> bool:
         return any(low <= start and end <= high for low, high in self.stays)
@@ -230,6 +254,16 @@ class Gates:
                     if self.truth(asked) == wanted:
                         yield self._span(list[ast.stmt]([test])), asked
                         return
+
+    def _of_a_stream(self, node: ast.Call | ast.AnnAssign) -> Iterator[tuple[Span, ast.expr]]:
+        """Yield what is about a stream that there is on CUDA alone: ``torch.cuda.stream(None)`` does nothing."""
+        match node:
+            case ast.Call(func=func, args=[stream]) if self.truth(stream) == "yes":
+                yield self._tree.span(func), stream
+            case ast.AnnAssign(annotation=said, value=ast.expr() as value) if (
+                self.truth(value) == "yes"
+            ):
+                yield self._tree.span(said), value
 
     def _span(self, nodes: list[ast.stmt] | list[ast.expr]) -> Span:
         start, end = self._tree.span(nodes[0])[0], self._tree.span(nodes[-1])[1]

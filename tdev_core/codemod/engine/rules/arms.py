@@ -63,7 +63,7 @@ ARMS = rule(
     so such questions stay, `x.is_cuda` and `device == torch.device("cuda")` too, with what they open and with the scaler or
     autocast that one enables; a comparison with the type stays where it demands CUDA as well.
     One that opens nothing but calls of `torch.cuda` (`if x.is_cuda: torch.cuda.synchronize()`) is as right for any
-    accelerator, and changes.
+    accelerator, and changes; but a stream stays, with the copies on it that nobody waits for.
 
     An arm for a torch older than any that tdev runs on (`else` of `if Version(torch.__version__) >= Version("2.4")`) stays as
     it was written: nobody gets there who has tdev. So does a handler of a `try` that falls back from `torch.amp` to

@@ -149,9 +149,10 @@ def said_of_others(file: File, node: cst.CSTNode) -> bool:
 
 
 LEAVES_OUT = "asks for CUDA in code that knows MPS; left as it is"
-# What a question opens that does on any accelerator what it does on CUDA: `torch.cuda.empty_cache()`.
+# What a question opens that does on any accelerator what it does on CUDA: `torch.cuda.empty_cache()`. But a stream is
+# for copies that nobody waits for, whose own question stays.
 _CALLS = re.compile(
-    r"\s*(?:(?:with\s+)?torch\.cuda\.\w+(?:\.\w+)*\([^()]*(?:\([^()]*\)[^()]*)*\)\s*:?\s*)+"
+    r"\s*(?:(?:with\s+)?torch\.cuda\.(?!Stream\b)\w+(?:\.\w+)*\([^()]*(?:\([^()]*\)[^()]*)*\)\s*:?\s*)+"
 )
 
 
