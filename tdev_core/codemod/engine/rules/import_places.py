@@ -161,7 +161,7 @@ def _first_of_others_below(file: File, node: ast.Try) -> ast.Import | ast.Import
     return None
 
 
-def insert_in_function(file: File, function: cst.FunctionDef) -> None:
+def insert_in_function(file: File, function: cst.FunctionDef, comment: str = "") -> None:
     body = list(function.body.body)
     if not isinstance(function.body, cst.IndentedBlock):
         start = file.tree.span(body[0])[0]
@@ -181,7 +181,7 @@ def insert_in_function(file: File, function: cst.FunctionDef) -> None:
     # One empty line keeps imports apart from what follows them, as formatters have it.
     follows = file.tree.source[at:].lstrip().startswith(("import ", "from "))
     newline = file.tree.newline * (1 if follows else 2)
-    file.replace(IMPORT, at, at, f"{indent}import {import_text(file)}{newline}")
+    file.replace(IMPORT, at, at, f"{indent}import {import_text(file)}{comment}{newline}")
 
 
 def insert_at_top(file: File, comment: str = "") -> None:

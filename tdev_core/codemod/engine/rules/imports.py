@@ -482,6 +482,11 @@ def _import_lazily(file: File) -> None:
             continue
         if not brought.isdisjoint({*homes, *around}) or _is_brought_by_name(file, node, around):
             continue
+        alike = next((h for h in around if _imports_a_package(file, h)), None) if imports else None
+        if not homes and alike is not None and isinstance(alike.body, cst.IndentedBlock):
+            brought.add(alike)  # as beside torch in the other functions
+            insert_in_function(file, alike, COMMENT)
+            continue
         if not homes:
             file.find(MOVES, node, "needs tdev's shims, but no torch is imported here")
             continue
@@ -494,6 +499,16 @@ def _import_lazily(file: File) -> None:
             above.append(line)
         else:
             above.append(_put_above(file, node))
+
+
+_PACKAGE = re.compile(r"^[ \t]+(?:from|import)[ \t]+([A-Za-z_]\w*)", re.MULTILINE)
+
+
+def _imports_a_package(file: File, home: cst.FunctionDef) -> bool:
+    """Tell whether a function imports another package as it runs, which has torch then: ``from segment_anything import …``."""
+    text = file.tree.source[slice(*file.tree.span(home))]
+    own = file.options.tree.modules if file.options.tree is not None else frozenset()
+    return not STDLIB | own >= set(_PACKAGE.findall(text))
 
 
 def _runs_before(file: File, line: cst.CSTNode, node: cst.CSTNode) -> bool:
