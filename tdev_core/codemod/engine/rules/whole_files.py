@@ -475,15 +475,24 @@ def launches(file: File) -> None:
 
 
 def beside_a_package(file: File) -> None:
-    """Leave what follows the import of a package for CUDA in its block: nothing else comes there."""
+    """Leave what follows the import of a package for CUDA in its block: nothing else comes there.
+
+    Nor to the methods of a class whose objects cannot be made without it.
+    """
     if file.options.all or file.options.program:
         return
     for node, package in imported_packages(file):
         block = file.tree.parents[file.tree.parents[node]]
         if not isinstance(block, cst.IndentedBlock) or not package.needs_cuda:
             continue
-        if package.answer == "none":
-            file.untouched.append((file.tree.span(node)[1], file.tree.span(block)[1]))
+        if package.answer != "none":
+            continue
+        file.untouched.append((file.tree.span(node)[1], file.tree.span(block)[1]))
+        made_by = file.tree.parents[block]
+        if isinstance(made_by, cst.FunctionDef) and made_by.name.value == "__init__":
+            home = file.tree.parents.get(file.tree.parents[made_by])
+            if isinstance(home, cst.ClassDef):
+                file.untouched.append(file.tree.span(home))
 
 
 def _taken(file: File, kernels: set[str]) -> Iterator[int]:

@@ -1,5 +1,5 @@
 import torch
-from nunchaku import decode
+from aiter import decode
 
 
 def run(x):
