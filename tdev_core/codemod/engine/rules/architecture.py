@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import re
 
 import libcst as cst
 
 from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.python.statements import FUNCTIONS
 from tdev_core.codemod.engine.rules.arms import enclosing_function
 from tdev_core.codemod.engine.survey import OF_NVIDIAS
 from tdev_core.codemod.engine.vocabulary import NOTE
@@ -55,15 +57,29 @@ def beside_rocm(file: File, node: cst.CSTNode) -> bool:
 
 _TO_THE_COMPILER = r"-gencode\b|\bnvcc\b|\bTORCH_CUDA_ARCH_LIST\b"
 _OF_NVIDIAS = re.compile(rf"{OF_NVIDIAS}|{_TO_THE_COMPILER}", re.IGNORECASE)
+_TELLS = re.compile(r"capabilit", re.IGNORECASE)
 _MAKES_A_NAME = re.compile(r"[\"']sm_?[\"'{]")
 
 
 def asks_for_nvidias(file: File, node: cst.CSTNode) -> bool:
-    """Tell whether a function asks for the architecture by NVIDIA's own names for it, or by its tool: ``sm80``."""
+    """Tell whether a function asks for the architecture by NVIDIA's own names for it, or by its tool: ``sm80``.
+
+    Or ends in an error that tells of it: a device of no such architecture, which is (0, 0) to tdev, is not too old.
+    """
     home = enclosing_function(file, node)
     if home is None:
         return False
-    return _OF_NVIDIAS.search(NOTE.sub("", file.tree.text(home))) is not None
+    if _OF_NVIDIAS.search(NOTE.sub("", file.tree.text(home))) is not None:
+        return True
+    python = file.python
+    asked = python.at(file.tree.span(node)) if python is not None else None
+    if python is None or asked is None:
+        return False
+    around = (p for p in python.ancestors(asked) if isinstance(p, FUNCTIONS))
+    return any(
+        isinstance(each, ast.Raise) and _TELLS.search(ast.unparse(each)) is not None
+        for each in ast.walk(next(around, asked))
+    )
 
 
 def names_an_architecture(file: File, node: cst.CSTNode) -> bool:
