@@ -9,6 +9,7 @@ import libcst as cst
 
 from tdev_core.codemod.engine.analysis.kinds import Kind
 from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.python.tree import PythonTree
 from tdev_core.codemod.engine.rules.arguments import Call
 from tdev_core.codemod.engine.rules.arms import (
     ARMS,
@@ -194,6 +195,8 @@ def named_beside_others(file: File) -> None:
             file.find(ARMS, line, said)
 
 
+# What goes on where there is no such tool, which has then printed nothing.
+_RUNS_THE_TOOL = re.compile(r"\b(?:popen|getoutput)\(\s*[fF]?[\"']nvidia-smi\b")
 # What refuses all but CUDA where it is called, whatever tdev answers: a program or a library of NVIDIA's, Lightning's word for its devices.
 _CHECKED = frozenset({"check_output", "check_call"})
 _STARTS_NVML = frozenset({"nvmlInit", "nvmlInitWithFlags", "nvmlInit_v2"})
@@ -202,7 +205,10 @@ _LIGHTNING = re.compile(r"^[ \t]*(?:import|from)[ \t]+(?:pytorch_)?lightning\w*\
 
 
 def after_what_refuses(file: File) -> None:
-    """Leave what follows a call in its block that fails wherever there is no CUDA: ``check_output(["nvidia-smi"])``."""
+    """Leave what follows a call in its block that fails wherever there is no CUDA: ``check_output(["nvidia-smi"])``.
+
+    By itself, or by a function at the margin of the file.
+    """
     source = file.tree.source
     if file.options.all or file.options.program:
         return
@@ -211,10 +217,14 @@ def after_what_refuses(file: File) -> None:
         return
     tree = file.python
     lightning = file.in_code(_LIGHTNING, "lightning") is not None
+    failing = _failing(tree, lightning, nvml) if tree is not None else {}
     for statement in tree.statements if tree is not None else ():
         if tree is None or not isinstance(statement, (ast.Expr, ast.Assign, ast.AnnAssign)):
             continue
-        if (refuses := _refuses(statement.value, lightning, nvml)) is None:
+        refuses = _refuses(statement.value, lightning, nvml)
+        if refuses is None and isinstance(statement.value, ast.Call):
+            refuses = failing.get(ast.unparse(statement.value.func))
+        if refuses is None:
             continue
         _ = next(tree.ancestors(statement), None)
         last = tree.block(statement)[-1]
@@ -225,6 +235,32 @@ def after_what_refuses(file: File) -> None:
             file.untouched.append(rest)
             said = f"{refuses} refuses all but CUDA, and what follows with it; left as it is"
             file.find_at(ARMS, tree.span(statement)[0], said, "note")
+
+
+def _failing(tree: PythonTree, lightning: bool, nvml: bool) -> dict[str, str]:
+    """Return the functions at the margin of a file that fail, whenever they are called, of what refuses all but CUDA."""
+    found = {}
+    for function in tree.module.body:
+        if not isinstance(function, ast.FunctionDef):
+            continue
+        reads = _RUNS_THE_TOOL.search(tree.source(function)) is not None
+        for statement in function.body:
+            if isinstance(statement, (ast.Expr, ast.Assign, ast.AnnAssign, ast.Return)):
+                refuses = _refuses(statement.value, lightning, nvml)
+                if refuses is not None or reads and _takes_apart(statement):
+                    found[function.name] = f"{function.name}, by {refuses or 'nvidia-smi'},"
+    return found
+
+
+def _takes_apart(statement: ast.stmt) -> bool:
+    """Tell whether a statement gives several variables the parts of a text, which fails of an empty one: ``a, b = line.split(",")``."""
+    match statement:
+        case ast.Assign(
+            targets=[ast.Tuple()], value=ast.Call(func=ast.Attribute(attr="split"), args=[_, *_])
+        ):
+            return True
+        case _:
+            return False
 
 
 _STANDS_IN = re.compile(r"\btdev\.standins\b")
