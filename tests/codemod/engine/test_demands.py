@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -203,6 +204,17 @@ def test_what_is_called_may_be_in_the_tree(tree: ProgramTree, verdict: str) -> N
     case = next(case for case in CASES if case.name == "before a kernel")
     result = rewrite(f"import torch\n{case.source}\n", Names.load(), Options(tree=tree))
     assert _became(result.code, result.findings) == verdict
+
+
+def test_a_launcher_that_logs_is_met() -> None:
+    """Its log runs anywhere, and the number per machine is no word of Ray's where nothing works with Ray."""
+    path = Path(__file__).parents[1] / "cases/explicit/demand/launcher_that_logs.in.py"
+    tree = ProgramTree(modules=frozenset({"launching"}))
+    result = rewrite(path.read_text(), Names.load(), Options(tree=tree))
+    assert "assert tdev.answers_cuda()" in result.code
+    ray = ProgramTree(modules=frozenset({"launching"}), uses_ray=True)
+    result = rewrite(path.read_text(), Names.load(), Options(tree=ray))
+    assert "num_gpus_per_machine <= torch.cuda.device_count()" in result.code
 
 
 COUNT = "torch.cuda.device_count()"

@@ -272,7 +272,7 @@ LIBRARIES = frozenset(
     "torch tdev numpy scipy sklearn pandas matplotlib PIL cv2 tqdm yaml omegaconf hydra einops wandb "
     "tensorboard tensorboardX torchvision torchaudio torchtext transformers datasets tokenizers "
     "accelerate diffusers peft timm safetensors sentencepiece tiktoken lightning pytorch_lightning "
-    "torchmetrics rich typer click pytest hypothesis huggingface_hub evaluate imageio skimage networkx "
+    "torchmetrics rich loguru typer click pytest hypothesis huggingface_hub evaluate imageio skimage networkx "
     "requests psutil packaging typing_extensions setuptools absl gymnasium gym".split()
 )
 """Libraries that run wherever torch does; what they are given is tdev's."""

@@ -13,9 +13,9 @@ from tdev_core.codemod.engine.rules.arms import enclosing_function
 from tdev_core.codemod.engine.vocabulary import RUNTIMES
 from tdev_core.ecosystem.device_table import holders
 
-_OF_RAY = re.compile(
-    r"(?<![a-z])ray(?:_\w+)?\.|\bresources_per_trial\b|\bnum_gpus_per_\w+|\btrialGpuNumber\b"
-)
+_OF_RAY = re.compile(r"(?<![a-z])ray(?:_\w+)?\.|\bresources_per_trial\b|\btrialGpuNumber\b")
+# Which torch's launchers are told as well: `launch(main, num_gpus_per_machine=…)`.
+_PER_WORKER = re.compile(r"\bnum_gpus_per_\w+")
 _RUNTIMES = rf"(?:{'|'.join(sorted(RUNTIMES))})"
 _FROM_RUNTIME = re.compile(
     rf"^[ \t]*(?:from[ \t]+({_RUNTIMES})\b[\w.]*[ \t]+import[ \t]+\(?([^)\n#]+)|import[ \t]+({_RUNTIMES})\b(?:[ \t]+as[ \t]+(\w+))?)",
@@ -243,7 +243,10 @@ def told_to_ray(file: File, node: cst.CSTNode) -> bool:
                 or _is_of_ray(file, parent)
             )
         if isinstance(parent, cst.BaseSmallStatement):
-            if _OF_RAY.search(file.tree.text(parent)) is not None:
+            text = file.tree.text(parent)
+            if _OF_RAY.search(text) is not None:
+                return True
+            if (rays or _uses_ray(file)) and _PER_WORKER.search(text) is not None:
                 return True
             return rays and _is_of_ray(file, parent)
         if isinstance(parent, cst.BaseSuite):
@@ -252,10 +255,14 @@ def told_to_ray(file: File, node: cst.CSTNode) -> bool:
     return False
 
 
+def _uses_ray(file: File) -> bool:
+    """Tell whether some file of the program works with Ray."""
+    return file.options.tree is not None and file.options.tree.uses_ray
+
+
 def _becomes_resources(file: File, node: cst.CSTNode) -> bool:
     """Tell whether a count becomes the GPUs among the resources of a program that works with Ray: ``Resources(gpus=n)``."""
-    tree = file.options.tree
-    if tree is None or not tree.uses_ray or "Resources(" not in file.tree.source:
+    if not _uses_ray(file) or "Resources(" not in file.tree.source:
         return False
     below: cst.CSTNode = node
     for parent in file.tree.ancestors(node):
