@@ -141,6 +141,8 @@ class ProgramTree:
     """``Class.name`` of what heirs in other files set, replace or call, and of what bases there set."""
     needs_cuda: Mapping[str, str] = field(default_factory=dict)
     """Files, as they are shown, that import a module which cannot be imported without CUDA, and why in words."""
+    only_on_cuda: frozenset[str] = frozenset()
+    """Modules that cannot be imported without CUDA, by their dotted names."""
 
 
 @dataclass(frozen=True)

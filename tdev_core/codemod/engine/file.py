@@ -310,7 +310,8 @@ class File:
         """The uses of what only CUDA has; None where Python's parser does not take the text."""
         if self.python is None:
             return None
-        known = self.options.tree.kernel_modules if self.options.tree is not None else frozenset()
+        tree = self.options.tree
+        known = tree.kernel_modules | tree.only_on_cuda if tree is not None else frozenset()
         # Triton's way, which is interpreted, is not the one to take where there is another.
         answered = self.options.answered - {"triton"}
         pointed = frozenset(low for low, _ in self.pointed)

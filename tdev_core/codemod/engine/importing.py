@@ -89,6 +89,10 @@ class Importing:
         if package := needed(raw):
             self._needs[name] = package
 
+    def needing(self) -> Iterator[str]:
+        """Yield the modules of packages that themselves import what cannot be imported without CUDA."""
+        return (name for name in self._needs if BESIDE not in name)
+
     def reaching(self) -> dict[str, str]:
         """Return the modules that cannot be imported because of another, and through which, in words."""
         importers: dict[str, list[str]] = {}

@@ -59,7 +59,8 @@ def survey(files: Sequence[Found], style: Style) -> ProgramTree:
         tree = replace(tree, held=held, held_open=opened)
     if needs:
         importing = Importing(tree.kernel_modules)
-        return replace(tree, needs_cuda=_reaching(importing, read, files))
+        needs_cuda = _reaching(importing, read, files)
+        return replace(tree, needs_cuda=needs_cuda, only_on_cuda=frozenset(importing.needing()))
     return tree
 
 

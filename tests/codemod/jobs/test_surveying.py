@@ -230,6 +230,24 @@ def test_what_opens_the_import_of_kernels_stays_a_question(
     assert ("tdev" not in (place / "pkg/uses.py").read_text()) is kernels
 
 
+@pytest.mark.parametrize("package", ["nvidia.dali", "numpy"])
+def test_what_opens_the_import_of_a_module_for_cuda_alone_stays_a_question(
+    place: Path, package: str, codemod: Callable[..., Ran]
+) -> None:
+    """The arm imports a module of the tree, which says what it needs at its own margin."""
+    (place / "pkg").mkdir()
+    (place / "pkg/__init__.py").write_text("")
+    (place / "pkg/fast.py").write_text(f"import {package}\n\n\nclass Reader: ...\n")
+    using = place / "pkg/readers.py"
+    using.write_text(
+        "import torch\n\n\ndef kind():\n    if torch.cuda.is_available():\n        try:\n"
+        "            import pkg.fast  # whether it is there\n\n            return 'fast'\n"
+        "        except ImportError:\n            pass\n    return 'plain'\n"
+    )
+    codemod("pkg", engine=REAL)
+    assert ("tdev" not in using.read_text()) is (package != "numpy")
+
+
 def test_a_checkout_is_called_as_its_package(place: Path, codemod: Callable[..., Ran]) -> None:
     """A module of kernels is known by the name that it is imported by, wherever its package lies."""
     package = place / "pkg" / "pkg"

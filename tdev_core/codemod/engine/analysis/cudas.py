@@ -90,7 +90,7 @@ class _Use:
 class Cudas:
     """The uses of CUDA's own in one file.
 
-    ``known`` are the modules of the tree that hold kernels; ``answered`` the packages that something else answers for,
+    ``known`` are the modules of the tree that hold kernels, or cannot be imported without CUDA; ``answered`` the packages that something else answers for,
     and ``pointed`` where single imports begin for which that is so.
     """
 
