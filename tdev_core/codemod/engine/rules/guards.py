@@ -44,6 +44,8 @@ _CUDA_ONLY = re.compile(
     r"|(?i:(?<![a-z])flex_?att)"
     r"|\b(load_inline|cpp_extension)\b|\bimport \w*_cuda|\b_C\.|\b\w*_ext\.|torch\.ops\.|CUDAExecutionProvider"
     rf"|{_NVIDIA}|{_GPU_PACKAGES}|(?i:\btensorrt)"
+    # the device of a tensor that ONNX Runtime is told by its address
+    r"|\bbind_(?:in|out)put\((?:[^()]|\([^()]*\))*[\"']cuda[\"']"
     # what a process takes from another one by CUDA's own handles
     r"|\b_(?:share|new_shared)_cuda_?\b"
     # products that only CUDA has, or takes in this way
@@ -144,6 +146,8 @@ def availability_guards(file: File, node: cst.CSTNode) -> str | None:
         return "what only knows NVIDIA's devices"
     if guards_cuda_only(file, node, _PACKAGES):
         return "packages that exist for CUDA only"
+    if _is_told_of_an_engine(file, node):
+        return "what is told of an engine of TensorRT's"
     if (package := _beside_a_package(file, node)) is not None:
         return f"{package}, which is asked for with CUDA"
     if guards_cuda_only(file, node, _NO_WORDS):
@@ -266,6 +270,24 @@ def _is_one_elsewhere(file: File, node: cst.CSTNode) -> bool:
     if "%" in rest:
         return False  # the number of a device is reckoned with it
     return _MORE_OF_CUDA.search(_AT_LEAST_ONE.sub("", statement) + rest) is None
+
+
+_NAMES_THE_DEVICE = re.compile(r"(?:torch\.)?cuda\.get_device_(?:name|properties)\(")
+_OF_TENSORRT = re.compile(r"[\"'](?:tensorrt|trt)_\w+[\"']\s*:")
+
+
+def _is_told_of_an_engine(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a question opens the name of the device that an engine of TensorRT's was made on: ``{"gpu": …, "tensorrt_version": …}``."""
+    choice = next(
+        (p for p in file.tree.ancestors(node) if not isinstance(p, (cst.Call, cst.Attribute))), None
+    )
+    table = file.tree.parents.get(file.tree.parents[choice]) if choice is not None else None
+    return (
+        isinstance(choice, cst.IfExp)
+        and isinstance(table, cst.Dict)
+        and _NAMES_THE_DEVICE.match(file.tree.text(choice.body)) is not None
+        and _OF_TENSORRT.search(file.tree.text(table)) is not None
+    )
 
 
 LIBRARIES = frozenset(
@@ -482,15 +504,44 @@ _NEEDS = re.compile(r"\b(?:need|requir)\w*\s+(?:an?\s+)?cuda\b|\bcuda[- ]only\b"
 
 
 def _is_said_to_need_cuda(file: File, node: cst.CSTNode) -> bool:
-    """Tell whether the comment above an ``if`` says so of its arm, or the message of an early exit of what follows."""
+    """Tell whether the comment above an ``if`` says so of its arm, or the message of an early exit of what follows.
+
+    What an ``if`` sets instead is written above it, below that comment: ``reader = "cpu"``.
+    """
     ancestors = file.tree.ancestors(node)
     choice = next((p for p in ancestors if isinstance(p, (cst.If, cst.BaseSmallStatement))), None)
     if not isinstance(choice, cst.If):
         return False
-    said = [line.comment.value for line in choice.leading_lines if line.comment is not None]
+    said = _comment_above(choice)
     if after_early_exit(file, choice) is not None:
-        said = [file.tree.text(choice.body)]
-    return any(_NEEDS.search(NOTE.sub("", each)) for each in said)
+        said = file.tree.text(choice.body)
+    elif (usual := _set_before(file, choice)) is not None:
+        said = f"{_comment_above(usual)}\n{said}"
+    return _NEEDS.search(NOTE.sub("", said)) is not None
+
+
+def _comment_above(statement: cst.If | cst.SimpleStatementLine) -> str:
+    """Return the comment above a statement, its lines as one."""
+    lines = (line.comment.value for line in statement.leading_lines if line.comment is not None)
+    return " ".join(NOTE.sub("", each).lstrip("# ") for each in lines)
+
+
+def _set_before(file: File, choice: cst.If) -> cst.SimpleStatementLine | None:
+    """Return the line right above an ``if`` that gives a variable what the ``if`` gives it otherwise."""
+    block = file.tree.parents.get(choice)
+    body = block.body if isinstance(block, (cst.IndentedBlock, cst.Module)) else ()
+    at = next((number for number, each in enumerate(body) if each is choice), 0)
+    match body[at - 1] if at else None:
+        case (
+            cst.SimpleStatementLine(
+                body=[cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))])]
+            ) as before
+        ):
+            pass
+        case _:
+            return None
+    sets = re.compile(rf"^[ \t]*{name}[ \t]*=(?!=)", re.MULTILINE)
+    return before if sets.search(file.tree.text(choice.body)) is not None else None
 
 
 _TELLS = re.compile(
