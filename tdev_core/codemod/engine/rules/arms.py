@@ -72,7 +72,8 @@ ARMS = rule(
     What only a question that stays leads to stays with it: its arm, what follows where all others leave, what the variable
     opens that keeps the answer, and a function or class that nothing uses but what stays (a private one, or one that says
     CUDA in its name and that no other file names). So does what follows a call that fails wherever there is no CUDA:
-    `nvidia-smi` with its status checked, `nvmlInit()`, Lightning's `accelerator="cuda"`.
+    `nvidia-smi` with its status checked or its output taken apart, `nvmlInit()`, Lightning's `accelerator="cuda"`, and a
+    function of the file that does so.
 
     A list such as `device.type in ("cuda", "xpu")` was written by somebody who thought of other
     accelerators and left some out, so it stays; `("cuda", "mps")` names all that torch and tdev

@@ -50,10 +50,11 @@ KERNEL = rule(
     double precision, by an expression or an `if`, which MPS has not, and one that goes on to a handler for CUDA's words,
     `"CUDA out of memory" in str(error)`. What becomes double on a device besides is told. Such code
     is known by what it uses: a name that a package for CUDA gave, also one that is loaded on demand
-    (`optional_import("cupy")`), a module of the tree that holds kernels, a variable or a function that holds
+    (`optional_import("cupy")`), a module of the tree that holds kernels or cannot be imported without CUDA, a variable or a function that holds
     or calls one. A function that calls what is compiled for CUDA whatever happens is left, and so is a
-    question for an architecture by NVIDIA's name for it (`sm80`). What follows the import of a package for CUDA
-    in its block is left as well: nothing else comes there. A
+    question for an architecture by NVIDIA's name for it (`sm80`), or one whose error tells of it. What follows the import
+    of a package for CUDA in its block is left as well, and the whole class whose `__init__` imports it: nothing else comes
+    there. A
     file that imports a compiled extension (`from pkg.ext import pkg_ext`) from the module of the tree
     that compiles it for CUDA is left whole, unless `--all` is given.
     """,
