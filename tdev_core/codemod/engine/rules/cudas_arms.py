@@ -9,6 +9,7 @@ import libcst as cst
 
 from tdev_core.codemod.engine.analysis.kinds import Kind
 from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.python.statements import FUNCTIONS
 from tdev_core.codemod.engine.python.tree import PythonTree
 from tdev_core.codemod.engine.rules.arguments import Call
 from tdev_core.codemod.engine.rules.arms import (
@@ -224,6 +225,9 @@ def after_what_refuses(file: File) -> None:
         refuses = _refuses(statement.value, lightning, nvml)
         if refuses is None and isinstance(statement.value, ast.Call):
             refuses = failing.get(ast.unparse(statement.value.func))
+            if refuses is None and _takes_apart(statement):
+                around = (p for p in tree.ancestors(statement) if isinstance(p, FUNCTIONS))
+                refuses = "nvidia-smi" if _runs_the_tool(tree, next(around, None)) else None
         if refuses is None:
             continue
         _ = next(tree.ancestors(statement), None)
@@ -243,13 +247,20 @@ def _failing(tree: PythonTree, lightning: bool, nvml: bool) -> dict[str, str]:
     for function in tree.module.body:
         if not isinstance(function, ast.FunctionDef):
             continue
-        reads = _RUNS_THE_TOOL.search(tree.source(function)) is not None
+        reads = _runs_the_tool(tree, function)
         for statement in function.body:
             if isinstance(statement, (ast.Expr, ast.Assign, ast.AnnAssign, ast.Return)):
                 refuses = _refuses(statement.value, lightning, nvml)
                 if refuses is not None or reads and _takes_apart(statement):
                     found[function.name] = f"{function.name}, by {refuses or 'nvidia-smi'},"
     return found
+
+
+def _runs_the_tool(tree: PythonTree, home: ast.AST | None) -> bool:
+    """Tell whether a function runs NVIDIA's tool, and reads what it may not have printed."""
+    if not isinstance(home, ast.FunctionDef):
+        return False
+    return _RUNS_THE_TOOL.search(tree.source(home)) is not None
 
 
 def _takes_apart(statement: ast.stmt) -> bool:

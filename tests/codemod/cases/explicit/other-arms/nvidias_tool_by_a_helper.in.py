@@ -32,3 +32,9 @@ def report():
 def listed():
     lines = printed()
     return len(lines), torch.cuda.memory_allocated()
+
+
+def share(number):
+    line = os.popen(f"nvidia-smi -i {number} --query-gpu=memory.total,memory.used --format=csv").read()
+    total, _ = line.split(",")
+    return torch.cuda.memory_allocated(number) / int(total)
