@@ -584,9 +584,25 @@ def _asks_for_what_was_saved(file: File, node: cst.CSTNode) -> bool:
 def _guards_nvidias(file: File, node: cst.CSTNode) -> bool:
     """Tell whether an architecture is asked for behind a question, in a function where that stays NVIDIA's.
 
-    torch's own ``get_device_capability`` raises where there is no CUDA.
+    torch's own ``get_device_capability`` raises where there is no CUDA. So is a count of the devices that each are asked.
     """
-    return guards_cuda_only(file, node, _ASKS_ARCHITECTURE) and asks_for_nvidias(file, node)
+    asks = guards_cuda_only(file, node, _ASKS_ARCHITECTURE) or _is_looped_over(file, node)
+    return asks and asks_for_nvidias(file, node)
+
+
+def _is_looped_over(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether each of the devices that are counted is asked for its architecture: ``for i in range(device_count()): …``."""
+    below: cst.CSTNode = node
+    for parent in file.tree.ancestors(node):
+        if isinstance(parent, (cst.For, cst.CompFor)):
+            each = parent.body if isinstance(parent, cst.For) else file.tree.parents[parent]
+            return below is parent.iter and (
+                _ASKS_ARCHITECTURE.search(file.tree.text(each)) is not None
+            )
+        if isinstance(parent, (cst.BaseSmallStatement, cst.BaseSuite)):
+            return False
+        below = parent
+    return False
 
 
 def guards_full_autocast(file: File, node: cst.CSTNode) -> bool:

@@ -20,3 +20,24 @@ def chooses():
     if found < OLDEST:
         return "eager"
     return "compiled"
+
+
+def check_one(there):
+    if there:
+        fits = any(torch.cuda.get_device_capability(i)[0] >= 6 for i in range(torch.cuda.device_count()))
+        if not fits:
+            raise OSError("no GPU of compute capability 6.0 or newer")
+    return there
+
+
+def newest():
+    """The devices for the kernels of sm90."""
+    found = []
+    for i in range(torch.cuda.device_count()):
+        if torch.cuda.get_device_capability(i) >= (9, 0):
+            found.append(i)
+    return found
+
+
+def counts():
+    return [tdev.cuda.get_device_properties(i).total_memory for i in range(tdev.cuda.device_count())]
