@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import libcst as cst
 
 from tdev_core.codemod.engine.analysis.nodes import string_value
@@ -17,11 +19,11 @@ _MAKERS: dict[str, tuple[int, tuple[tuple[str, int], ...], tuple[str, int] | Non
 _OF_ANY_MACHINE = frozenset({"gloo", "mpi", "ucc"})
 
 
-def is_made_alike(file: File, name: str, call: Call | None) -> bool:
+def is_made_alike(file: File, name: str, node: cst.CSTNode, call: Call | None) -> bool:
     """Tell whether a group is made of the default group's backend, or of one that every machine has.
 
     Of the former tdev tells the backend that the default group was asked for, whoever has made it. Of the latter it does so only
-    if it has made it; whether that is heard is told by who asks for backends.
+    if it has made it; whether that is heard is told by who asks for backends, and can get at the group.
     """
     home, _, last = name.rpartition(".")
     if call is None or last not in _MAKERS or not home.startswith("torch.distributed"):
@@ -38,7 +40,29 @@ def is_made_alike(file: File, name: str, call: Call | None) -> bool:
         return True
     tree = file.options.tree
     asked = tree.ask_backends if tree is not None else "get_backend" in file.tree.source
-    return string_value(backend) in _OF_ANY_MACHINE and not asked
+    return string_value(backend) in _OF_ANY_MACHINE and not (asked and _is_handed_on(file, node))
+
+
+_PRIVATE = re.compile(r"self\._\w+\Z")
+
+
+def _is_handed_on(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether others get a group, and not only torch's functions by a private attribute: ``broadcast(x, 0, group=self._group)``."""
+    made = file.tree.parents[file.tree.parents[node]]
+    target: cst.CSTNode | None = None
+    if isinstance(made, cst.Assign) and len(made.targets) == 1:
+        target = made.targets[0].target
+    elif isinstance(made, cst.AnnAssign):
+        target = made.target
+    name = file.tree.text(target) if target is not None else ""
+    if _PRIVATE.match(name) is None or "get_backend" in file.tree.source:
+        return True
+    it = rf"(?<![\w.]){re.escape(name)}\b"
+    uses = len(re.findall(rf"{it}(?![ \t]*(?::[^=\n]+)?=(?!=))", file.code))
+    given = (
+        rf"\b(?:dist|distributed|c10d)\.\w+\((?:[^()]|\([^()]*\))*\bgroup[ \t]*=[ \t]*{it}(?!\.)"
+    )
+    return uses != len(re.findall(given, file.code))
 
 
 def _is_none(value: cst.BaseExpression | None) -> bool:

@@ -275,7 +275,7 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
     call = call_of(file, found.node)
     if name == SDPA_KERNEL and names_math(file, file.tree.span(found.node)[1]):
         return
-    if asks_for_a_public_name(file, found) or is_made_alike(file, name, call):
+    if asks_for_a_public_name(file, found) or is_made_alike(file, name, found.node, call):
         return
     if name in names.routed and (where := place_of_identity(file, found)) is not None:
         message = f"{name} {where}, where it is compared with torch's own; {LEFT}"
