@@ -56,6 +56,20 @@ def test_run(config):
     assert Predictor(config).predict(2) == 2
 """
 
+AN_ERROR = """\
+import pytest
+import torch
+
+
+def test_run():
+    if not torch.cuda.is_available():
+        pytest.skip("no CUDA")
+    from pkg.predictor import try_gpu
+
+    with patch("torch.randn", side_effect=RuntimeError("CUDA out of memory")):
+        assert "CUDA out of memory" in try_gpu()
+"""
+
 
 def _migrated(test: str, package: str = PACKAGE) -> str:
     seen = Survey(staying=False)
@@ -89,3 +103,9 @@ def test_the_name_of_the_device_is_handed_on() -> None:
 
 def test_lightnings_accelerator_is_set_in_omegaconf() -> None:
     assert _migrated(AN_ACCELERATOR) == AN_ACCELERATOR
+
+
+def test_what_is_told_and_a_function_that_is_given_nothing_name_no_device() -> None:
+    assert _migrated(AN_ERROR) == AN_ERROR
+    for given in ("try_gpu(device)", "torch.cuda.empty_cache()", 'try_gpu("cuda")'):
+        assert "if not tdev.cuda" in _migrated(AN_ERROR.replace("try_gpu()", given)), given

@@ -164,6 +164,12 @@ def _is_left(file: File, node: cst.Comparison) -> bool:
 _ASKS_FOR_CUDA = re.compile(r"==[ \t]*[\"']cuda\b|[\"']cuda(?::\d)?[\"'][ \t]*(?:==|\bin\b)")
 # A number of devices names none.
 _A_DEVICE = re.compile(r"cuda|gpu|(?<!num_)(?<!n_)device", re.IGNORECASE)
+# Nor does what is told, nor the name of a function that is given nothing, with the import of it.
+_MESSAGE = re.compile(
+    r"(?<!\w)(?:\"[^\"\n]*[ ][^\"\n]*\"|'[^'\n]*[ ][^'\n]*')(?=[ \t]*(?:[,)\n]|in\b))"
+    r"|(?<![\w.])\w+\(\)|^[ \t]*from[ \t]+(?!torch\b)[^\n]*",
+    re.MULTILINE,
+)
 # What torch is given a device by, whatever it is called.
 _TORCHS = re.compile(
     r"\.(?:to|cuda)\(|\btorch\.(?!float|u?int|bool|testing|no_grad|equal|allclose)\w|\bgpu"
@@ -290,7 +296,7 @@ def _has(file: File, pattern: re.Pattern[str], opened: ast.AST, *, prepared: boo
         each = todo.pop()
         seen.add(each)
         code = file.code[slice(*python.span(each))]
-        if pattern.search(code) is not None:
+        if pattern.search(_MESSAGE.sub("", code) if pattern is _A_DEVICE else code) is not None:
             return True
         called = {functions[name] for name in _CALLED.findall(code) if name in functions}
         todo += called - seen
