@@ -31,7 +31,8 @@ def _rewritten(place: Path, codemod: Callable[..., Ran], files: dict[str, str]) 
         ("make(3, device=next(model.parameters()).device)", "x = 1", True),
         ("make(3, x.device)", "from .makes import make  # its device\nmake(4, y.device)", True),
         ("make(3, x.device)", "from .makes import make  # its device\nmake(4, exp.device)", False),
-        ("make(3, x.device)", "from .makes import make as made  # its device", False),
+        ("make(3, x.device)", "from .makes import make as made  # its device", True),
+        ("make(3, x.device)", "from .makes import make as made\nmade(4, exp.device)", False),
         (
             "make(3, x.device)",
             "make = 3  # a device\n\n\ndef f(make):\n    return make, 'device'",
