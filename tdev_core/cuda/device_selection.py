@@ -80,14 +80,14 @@ class device(torch.cuda.device):
     """Context manager that makes a device current and restores the former one.
 
     Args:
-        device: a device, its index, or None or a negative integer for no change.
+        device: a device, its index, or None, which is the current one, or a negative integer for no change.
 
     Source: ``torch.cuda.device``.
     """
 
     def __init__(self, device: Any) -> None:
-        none = device is None or (isinstance(device, int) and device < 0)
-        self.idx = -1 if none else device_index(device)
+        none = isinstance(device, int) and device < 0
+        self.idx = -1 if none else current_device() if device is None else device_index(device)
         self.prev_idx = -1
         self._before: list[int] = []
 

@@ -108,6 +108,7 @@ def test_device_contexts_and_set_device():
         assert nothing is None and device_selection.current_device() == 0
     assert isinstance(device_selection.device(-1), torch.cuda.device)
     assert device_selection.device(-1).idx == -1 and device_selection.device("cuda:0").idx == 0
+    assert device_selection.device(None).idx == 0  # the current one
     device_selection.set_device(0)
     device_selection.set_device(-1)
     with pytest.warns(DeviceWarning, match="index 3"):

@@ -125,6 +125,8 @@ class File:
         self.aliased: list[Binding] = []
         """Imports of torch, in the explicit style, of a name that another import has made tdev's."""
         self.repointed: list[Binding] = []
+        self.left_imports: set[cst.CSTNode] = set()
+        """Names in the imports of torch's that stay, whatever else is imported beside them."""
         """Imports of something inside torch that have to come from tdev."""
         self.of_old_torch: list[Span] = []
         """Where only a torch older than tdev's comes: no import there changes either."""

@@ -448,9 +448,10 @@ class Survey:
     def see_cells(self, text: str) -> None:
         """Take into account whom a notebook calls."""
         if not self._looks_for_staying:
-            self._callers.see(text.encode())
-            self._files.see(text.encode())
-            self._name_cuda(text.encode())
+            raw = text.encode("utf-8", "replace")  # JSON may hold half of a character
+            self._callers.see(raw)
+            self._files.see(raw)
+            self._name_cuda(raw)
 
     def _annotated(self, raw: bytes) -> None:
         """Take into account which classes annotate a device as a string."""

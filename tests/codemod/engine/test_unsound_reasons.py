@@ -357,3 +357,52 @@ def test_doubles_of_what_may_lie_on_a_device(what: str, moves: str) -> None:
         files["made.py"] += "\n\ndef place(net):\n    return net.cuda()\n"
     found = [each.message for each in migrated(files).findings]
     assert any("no double precision" in each for each in found) is (told and moves != "nowhere")
+
+
+def test_a_question_stays_in_an_import_beside_names_that_go() -> None:
+    text = (
+        "import torch\nfrom torch.cuda import is_available as has, synchronize\n\n\ndef arch():\n"
+        "    return has() and torch.cuda.get_device_capability() >= (8, 0)\n\n\ndef n():\n    return synchronize()\n"
+    )
+    code = migrated({"made.py": text}).code
+    assert "from torch.cuda import is_available as has\n" in code
+    assert "from tdev.cuda import synchronize\n" in code
+
+
+def test_an_import_goes_above_a_decorator() -> None:
+    text = (
+        "def f(x, flag):\n    if flag:\n        import torch\n    @deco(3)\n    def inner(y=x.cuda()):\n        return y\n"
+        "    return inner\n"
+    )
+    compile(migrated({"made.py": text}).code, "made.py", "exec")
+
+
+def test_doubles_of_a_chain_of_products_are_told_in_time() -> None:
+    lines = "".join(f"    a{i} = a{i - 1} * a{i - 1}\n" for i in range(1, 60))
+    text = f"DEV = 'cuda'\n\n\ndef f(a0: torch.Tensor):\n{lines}    return a59.double()\n"
+    found = migrated({"made.py": f"import torch\n\n{text}"}).findings
+    assert any("no double precision" in each.message for each in found)
+
+
+def test_a_method_that_needs_no_object_of_a_class_for_cuda() -> None:
+    text = (
+        "import torch\n\n\nclass Fast:\n    def __init__(self):\n        import pycuda.driver as driver\n\n"
+        "    @classmethod\n    def default(cls):\n        return torch.zeros(3, device='cuda')\n\n"
+        "    def own(self):\n        return torch.ones(3, device='cuda')\n"
+    )
+    code = migrated({"made.py": text}).code
+    assert "tdev.zeros(3" in code and "torch.ones(3" in code
+
+
+def test_gputil_that_is_only_shown() -> None:
+    text = (
+        "import GPUtil\nimport torch\n\n\ndef main():\n    for gpu in GPUtil.getGPUs():\n        print(gpu.load)\n"
+        "    return torch.device('cuda')\n"
+    )
+    assert "tdev.device('cuda')" in migrated({"made.py": text}).code
+
+
+def test_a_module_that_is_loaded_again_is_torchs() -> None:
+    text = "import importlib\n\nimport torch\n\nimportlib.reload(torch.cuda)\ntorch.cuda.synchronize()\n"
+    code = migrated({"made.py": text}).code
+    assert "importlib.reload(torch.cuda)" in code and "tdev.cuda.synchronize()" in code

@@ -45,7 +45,9 @@ def _repoint_from(file: File, statement: cst.ImportFrom, bindings: list[Binding]
     moved: set[cst.CSTNode] = {b.node for b in bindings}
     why = "; ".join(file.why[b.node] for b in bindings if b.node in file.why)
     whole = len(moved) == len(statement.names)
-    if whole or file.options.style == "alias" or _one_line_more(file, statement, start, end):
+    parted = not file.left_imports.isdisjoint(statement.names)
+    alike = file.options.style == "alias" or _one_line_more(file, statement, start, end)
+    if whole or alike and not parted:
         edit = Change(start, start + len("torch"), "tdev", IMPORT.id, why=why)
         name = "tdev" + file.tree.source[start + len("torch") : end]
         planned(file, file.tree.span(statement), edit, name, plain=False)

@@ -107,6 +107,7 @@ def _stay_with_their_questions(file: File) -> None:
         if not mine or (goes and kept.isdisjoint(each.node for each in mine)):
             continue
         file.repointed = [each for each in file.repointed if each is not binding]
+        file.left_imports.add(binding.node)
         for each in goes:
             spelled = f"{file.here(each.node)}.{each.name.partition('.')[2]}"
             file.replace_node(REFERENCE, each.node, spelled)
@@ -530,7 +531,8 @@ def _put_above(file: File, node: cst.CSTNode) -> cst.CSTNode:
     line = file.tree.statement(node)
     while isinstance(file.tree.parents[line], (cst.If, cst.Else)):
         line = file.tree.parents[line]
-    start = file.tree.span(line)[0]
+    decorated = isinstance(line, (cst.FunctionDef, cst.ClassDef)) and line.decorators
+    start = file.tree.span(decorated[0] if decorated else line)[0]
     at = file.tree.line_start(file.tree.position(start)[0])
     indent = file.tree.source[at:start]
     put(file, at, f"{indent}import {import_text(file)}{COMMENT}{file.tree.newline}", MOVES.id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from tdev_core.codemod.engine.analysis.nodes import string_value
+from tdev_core.codemod.engine.analysis.nodes import dotted, string_value
 from tdev_core.codemod.engine.analysis.resolve import Reference
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.kernels import is_handle
@@ -40,6 +40,13 @@ def is_for_its_cache(file: File, found: Reference, rest: str) -> bool:
     if not isinstance(call, cst.Call) or len(call.args) < 2 or call.args[0] is not parent:
         return False
     return string_value(call.args[1].value) in _CACHE
+
+
+def is_loaded_again(file: File, found: Reference) -> bool:
+    """Tell whether a module is loaded once more, ``importlib.reload(torch.cuda)``: it is torch's state that is made anew."""
+    parent = file.tree.parents[found.node]
+    call = file.tree.parents[parent] if isinstance(parent, cst.Arg) else None
+    return isinstance(call, cst.Call) and (dotted(call.func) or "").rpartition(".")[2] == "reload"
 
 
 def asks_for_a_private_name(file: File, found: Reference) -> bool:

@@ -133,6 +133,7 @@ class _Origins:
                     targets.add(target)
         names = (part for part in parts if isinstance(part, ast.Name) and part not in targets)
         self._bound = {name.id for name in names if isinstance(name.ctx, ast.Store)}
+        self._told: dict[str, bool] = {}
 
     def may_lie_there(self, call: ast.Call) -> bool:
         """Tell whether what is made double is a tensor of whoever calls the function, or torch makes it of one."""
@@ -141,32 +142,38 @@ class _Origins:
         # A module's own method changes it where it is.
         if isinstance(next(self._tree.ancestors(call), None), ast.Expr):
             return False
-        return self._is_there(call.func.value, set())
+        return self._is_there(call.func.value)
 
-    def _is_there(self, node: ast.expr, seen: set[str]) -> bool:
+    def _is_there(self, node: ast.expr) -> bool:
         if _ON_THE_CPU.search(ast.unparse(node)) is not None:
             return False
         match node:
             case ast.Name(id=name):
-                return self._is_named_there(name, seen)
+                return self._is_named_there(name)
             case ast.Subscript(value=value) | ast.UnaryOp(operand=value):
-                return self._is_there(value, seen)
+                return self._is_there(value)
             case ast.BinOp(left=left, right=right):
-                return self._is_there(left, seen) or self._is_there(right, seen)
+                return self._is_there(left) or self._is_there(right)
             case ast.Attribute(value=ast.Name(id="self"), attr=attr):
                 return _MODULE.search(attr) is None
             case ast.Call(func=ast.Attribute(value=ast.Name(id="torch"), attr=made), args=args):
-                return made not in _MAKES and any(self._is_there(each, seen) for each in args)
+                return made not in _MAKES and any(self._is_there(each) for each in args)
             case ast.Call(func=ast.Attribute(value=value)):
-                return self._is_there(value, seen)
+                return self._is_there(value)
             case _:
                 return False
 
-    def _is_named_there(self, name: str, seen: set[str]) -> bool:
-        if name in seen or name in self._bound or _MODULE.search(name) is not None:
+    def _is_named_there(self, name: str) -> bool:
+        if name not in self._told:
+            self._told[name] = False  # as long as it is looked for
+            self._told[name] = self._is_made_there(name)
+        return self._told[name]
+
+    def _is_made_there(self, name: str) -> bool:
+        if name in self._bound or _MODULE.search(name) is not None:
             return False
         if name in self._made:
-            return all(self._is_there(each, seen | {name}) for each in self._made[name])
+            return all(map(self._is_there, self._made[name]))
         if name not in self._given:
             return False
         annotation = self._given[name]

@@ -361,7 +361,8 @@ _NVIDIAS_SETTING = re.compile(r"[\"']NVIDIA_[A-Z0-9_]+[\"']")
 
 # The numbers of NVIDIA's GPUs, by nvidia-smi: no other accelerator has one.
 _OF_GPUTILS = re.compile(r"\bGPUtil\.get(?:Available|FirstAvailable|GPUs)\(")
-_MAKES_CUDAS = re.compile(r"\bdevice\(\s*(?:type=)?f?[\"']cuda")
+# With a number, as GPUtil counts them.
+_MAKES_CUDAS = re.compile(r"\bdevice\(\s*(?:type=)?f?[\"']cuda(?::[{%]|[\"']\s*,)")
 # The functions that CuPy allocates by: `PythonFunctionAllocator(alloc, free)`, `MemoryPool(allocator=alloc)`.
 _ALLOCATES = re.compile(
     r"\b(?:PythonFunctionAllocator|MemoryPool|set_allocator)\(\s*(?:allocator=)?(\w+)\s*(?:,\s*(\w+)\s*,?\s*)?\)"
@@ -492,7 +493,15 @@ def beside_a_package(file: File) -> None:
         if isinstance(made_by, cst.FunctionDef) and made_by.name.value == "__init__":
             home = file.tree.parents.get(file.tree.parents[made_by])
             if isinstance(home, cst.ClassDef):
-                file.untouched.append(file.tree.span(home))
+                file.untouched += [
+                    file.tree.span(each) for each in home.body.body if _is_of_objects(each)
+                ]
+
+
+def _is_of_objects(node: cst.CSTNode) -> bool:
+    """Tell whether something in a class is a method that takes an object of it."""
+    first = node.params.params[:1] if isinstance(node, cst.FunctionDef) else ()
+    return any(each.name.value == "self" for each in first)
 
 
 def _taken(file: File, kernels: set[str]) -> Iterator[int]:
