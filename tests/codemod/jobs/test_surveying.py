@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tdev_core.codemod.engine import may_need
+from tdev_core.codemod.engine import Survey, may_need
 from tests.codemod.conftest import Ran
 
 REAL = "tdev_core.codemod.engine"
@@ -568,3 +568,9 @@ def test_what_lies_in_the_project_is_no_other_package(
         line.rpartition(".cuda")[0] for line in path.read_text().splitlines() if "_avail" in line
     ]
     assert [each.endswith("tdev") for each in answers] == [True, True, False]
+
+
+def test_half_a_character_in_a_notebook_ends_no_survey() -> None:
+    seen = Survey(staying=False)
+    seen.see_cells("name = '\ud800'\ndevice = 'cuda'\n")
+    assert seen.tree().names_cuda is not None
