@@ -1328,7 +1328,7 @@ class _Tree:
 
     @cached_property
     def _given(self) -> dict[str, list[tuple[_Statement, ast.expr, ast.expr | None]]]:
-        """What is given to the devices of other objects, ``model.device = word``, but by tests; None where it is one of several."""
+        """Values that the tree gives to the devices of other objects, ``model.device = word``, tests aside; None where it is one of several."""
         found: dict[str, list[tuple[_Statement, ast.expr, ast.expr | None]]] = {}
         places = (
             (number, each.start(1))
