@@ -1346,3 +1346,22 @@ def test_a_device_that_was_tried_is_replaced_from_outside(other: str) -> None:
     keeps = KEEPS.format(resolves="device = resolve_device(device)")
     files = {**tree_of_checks(), "keeps.py": keeps, "heir.py": HEIR, "other.py": other}
     assert changed(files, "heir.py")
+
+
+@pytest.mark.parametrize("sets", ["self.device = device", "self.place = device"])
+def test_a_real_device_that_a_base_class_elsewhere_replaces_by_a_word(sets: str) -> None:
+    base = (
+        "import torch\n\n\nclass PostHoc(torch.nn.Module):\n    def to(self, device):\n        super().to(device)\n"
+        f"        {sets}\n        return self\n"
+    )
+    binned = (
+        "import torch\nfrom .base import PostHoc\n\n\nclass Binned(PostHoc):\n    def __init__(self, model):\n"
+        "        super().__init__()\n        self.device = next(model.parameters()).device\n\n"
+        "    def forward(self, y):\n        return torch.tensor(y, device=self.device)\n"
+    )
+    trainer = (
+        "import torch\n\n\ndef fit(model):\n    device = 'cuda' if torch.cuda.is_available() else 'cpu'\n"
+        "    return model.to(device)\n"
+    )
+    files = {"base.py": base, "binned.py": binned, "trainer.py": trainer}
+    assert changed(files, "binned.py") is ("self.device" in sets)

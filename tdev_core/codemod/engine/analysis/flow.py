@@ -350,6 +350,8 @@ class Flow:
                     kinds.add(
                         Kind.UNKNOWN
                     )  # the value is a default: who makes an object may say another
+                elif not kinds & MAY_BE_CUDA and f"{self._owner(node)}.{attr}" in self.known.words:
+                    kinds.add(Kind.UNKNOWN)  # a base class in another file may set another
                 return frozenset(kinds) or UNKNOWN
             if self._is_a_field_of_words(node, attr):
                 return UNKNOWN

@@ -1047,6 +1047,10 @@ class Devices(Tensors):
         given = [*kept.given, *((value, ()) for _, value, _ in kept.said if value is not None)]
         return all(self.holds(value, want.under(*steps), deep) for value, steps in given)
 
+    def _has_another_from(self, owner: ast.ClassDef, attr: str, want: Want) -> bool:
+        words = self._known.words
+        return want == DEVICE and any(f"{last_name(b)}.{attr}" in words for b in owner.bases)
+
     def _inherits(self, owner: ast.ClassDef, attr: str, want: Want) -> bool:
         if want != DEVICE or DEVICE_NAME.search(attr) is None:
             return False

