@@ -406,3 +406,18 @@ def test_a_module_that_is_loaded_again_is_torchs() -> None:
     text = "import importlib\n\nimport torch\n\nimportlib.reload(torch.cuda)\ntorch.cuda.synchronize()\n"
     code = migrated({"made.py": text}).code
     assert "importlib.reload(torch.cuda)" in code and "tdev.cuda.synchronize()" in code
+
+
+@pytest.mark.parametrize(
+    "head", ["def resolve(device='cuda'):", "resolve('cuda')\n\n\ndef resolve(device):"]
+)
+def test_a_word_that_a_question_refuses_stays_as_long_as_that_does(head: str) -> None:
+    text = (
+        f"import torch\n\n\n{head}\n    if device.startswith('cuda'):\n        if not torch.cuda.is_available():\n"
+        "            raise ValueError('no CUDA')\n    elif device.startswith('mps'):\n"
+        "        if not torch.backends.mps.is_available():\n            raise ValueError('no MPS')\n"
+        "    return torch.zeros(3, device=device)\n"
+    )
+    code = migrated({"made.py": text}).code
+    asked = "not torch.cuda.is_available()" in code
+    assert asked is ("torch.zeros(3" in code)

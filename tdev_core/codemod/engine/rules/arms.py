@@ -83,6 +83,36 @@ ARMS = rule(
 NAMES = "mps|xpu|npu|hpu|mlu|musa|mtia|xla|tpu"
 
 
+def refuses_beside_others(file: File, question: cst.CSTNode) -> bool:
+    """Tell whether CUDA's name is refused by a question in a chain that asks for other accelerators' names, too.
+
+    ``if device.startswith("cuda"): if not torch.cuda.is_available(): raise …``, ``elif device.startswith("mps"): …``: whoever
+    reads that such a name was refused, in other files as well, relies on the question being CUDA's.
+    """
+    parents = file.tree.parents
+    denied = parents[parents[question]]
+    inner = parents.get(denied)
+    if not isinstance(denied, cst.UnaryOperation) or not isinstance(inner, cst.If):
+        return False
+    outer = parents.get(parents[inner])
+    if not isinstance(outer, cst.If) or outer.body is not parents[inner]:
+        return False
+    last = inner.body.body[-1]
+    if not isinstance(last, cst.SimpleStatementLine) or not isinstance(last.body[-1], cst.Raise):
+        return False
+    if re.search(r"[\"']cuda\b", file.tree.text(outer.test)) is None:
+        return False
+    root = outer
+    while isinstance(above := parents[root], cst.If) and above.orelse is root:
+        root = above
+    tests, link = [], root.orelse
+    while isinstance(link, cst.If):
+        tests.append(file.tree.text(link.test))
+        link = link.orelse
+    tests.append(file.tree.text(root.test))
+    return any(OTHERS.search(text) is not None for text in tests)
+
+
 def decides_beside_other_arms(file: File, node: cst.CSTNode) -> bool:
     """Tell whether ``node`` is (part of) a test with a sibling that asks for another accelerator."""
     tree = file.tree

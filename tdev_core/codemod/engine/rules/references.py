@@ -15,7 +15,12 @@ from tdev_core.codemod.engine.rules.architecture import (
     beside_rocm,
     names_an_architecture,
 )
-from tdev_core.codemod.engine.rules.arms import ARMS, enclosing_function, is_the_rest
+from tdev_core.codemod.engine.rules.arms import (
+    ARMS,
+    enclosing_function,
+    is_the_rest,
+    refuses_beside_others,
+)
 from tdev_core.codemod.engine.rules.attention import SDPA_KERNEL, names_math
 from tdev_core.codemod.engine.rules.backend_questions import ASKED, chooses_between_backends
 from tdev_core.codemod.engine.rules.build_version import NAME as VERSION_NAME
@@ -409,6 +414,10 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
         asked = whole_question(file, found.node)
         if name in file.patched:
             said = f"{name} is put in place by a doctest of this file, which asks torch; {LEFT}"
+            kept_question(file, found, ARMS, said, "note")
+            return
+        if not file.options.program and refuses_beside_others(file, found.node):
+            said = f"{name} refuses CUDA's name beside other accelerators'; {LEFT}"
             kept_question(file, found, ARMS, said, "note")
             return
         if asks_for_a_requested_device(file, found.node):
