@@ -9,6 +9,7 @@ from __future__ import annotations
 import configparser
 import os
 import re
+from bisect import bisect_right
 from functools import lru_cache
 from pathlib import Path
 
@@ -30,8 +31,9 @@ _REQUIRES = re.compile(
 )
 # Of isort's and ruff's settings: `known_third_party = numpy, torch`, `known-first-party = ["torch"]`.
 _KNOWN = re.compile(r"^[ \t]*known[_-]\w[\w-]*[ \t]*=[^\n]*?\btorch\b", re.MULTILINE)
-_KEY = re.compile(r"^[ \t]*([\w-]+)[ \t]*=", re.MULTILINE)
-_NO_REQUIREMENTS = ("keywords", "classifiers", "name", "description", "packages")
+# `install_requires =`, `[tool.poetry.dependencies]`: what a list is, by the nearest that stands above.
+_KEY = re.compile(r"^[ \t]*([\w-]+)[ \t]*=|^\[([^\]\n]+)\]", re.MULTILINE)
+_REQUIREMENTS = re.compile(r"dependenc|install_requires|extras_require")
 _TDEV = re.compile(r"(?<![\w.])tdev(?![\w.])")
 _SORTS = ("pyproject.toml", "setup.cfg", ".isort.cfg", "ruff.toml", ".ruff.toml", "tox.ini")
 
@@ -78,14 +80,25 @@ def _first(directory: Path, names: tuple[str, ...], pattern: re.Pattern[str]) ->
             text = (directory / name).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError):
             continue
+        labels = _labels(text) if pattern is _REQUIRES else []
+        starts = [start for start, _ in labels]
         for found in pattern.finditer(text):
-            keys = _KEY.findall(text, 0, found.end())
-            if keys and keys[-1] in _NO_REQUIREMENTS:
+            number = bisect_right(starts, found.end())
+            if number and _REQUIREMENTS.search(labels[number - 1][1]) is None:
                 continue
             if _TDEV.search(text) is not None:
                 return None
             return f"{directory / name}:{text.count(chr(10), 0, found.end()) + 1}"
     return None if _is_root(directory) else _first(directory.parent, names, pattern)
+
+
+def _labels(text: str) -> list[tuple[int, str]]:
+    """Return where each list of a text starts, and what it is: its table, and its name there."""
+    found, table = [], ""
+    for key in _KEY.finditer(text):
+        table = key[2] or table
+        found.append((key.start(), f"{table} {key[1] or ''}"))
+    return found
 
 
 def _has_mypy(directory: Path) -> bool:

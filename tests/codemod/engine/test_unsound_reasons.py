@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tdev_core.codemod.engine import Names, Options, rewrite
 from tests.codemod.small_trees import migrated
 
 KEPT = "import triton\nimport torch\n\n\n"
@@ -421,3 +422,29 @@ def test_a_word_that_a_question_refuses_stays_as_long_as_that_does(head: str) ->
     code = migrated({"made.py": text}).code
     asked = "not torch.cuda.is_available()" in code
     assert asked is ("torch.zeros(3" in code)
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "for split in (f'{split}.pt', 'b'):",
+        "for split, more in zip([f'{more}.pt'], [f'{split}.pt']):",
+    ],
+)
+def test_a_loop_over_its_own_variable_is_given_up(loop: str) -> None:
+    text = (
+        f"import torch\n\n\ndef more(root):\n    {loop}\n        torch.save(torch.zeros(3), f'{{split}}.pt')\n"
+        "    return torch.load('a.pt')\n"
+    )
+    assert "tdev.load('a.pt')" in migrated({"made.py": text}).code
+
+
+def test_a_question_that_goes_is_tdevs_in_the_alias_style_too() -> None:
+    text = (
+        "import torch\nfrom torch.cuda import is_available\n\n\ndef get():\n    if is_available():\n        return 'cuda'\n"
+        "    elif torch.backends.mps.is_available():\n        return 'cpu'\n    return 'cpu'\n\n\n"
+        "def name():\n    return is_available() and 'fast'\n"
+    )
+    code = rewrite(text, Names.load(), Options(style="alias"), filename="made.py").code
+    assert "return tdev.cuda.is_available() and" in code and "import tdev\n" in code
+    assert rewrite(code, Names.load(), Options(style="alias"), filename="made.py").code == code

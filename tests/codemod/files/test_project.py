@@ -87,6 +87,10 @@ def test_what_the_accelerator_target_makes_of_it(
         ("requirements.txt", "torchvision\npytorch-lightning\n", None),
         ("pyproject.toml", '[project]\nkeywords = [\n  "torch",\n]\n', None),
         ("pyproject.toml", '[project]\ndependencies = ["torch", "tdev>=1"]\n', None),
+        ("pyproject.toml", '[project.optional-dependencies]\ntrain = ["torch"]\n', 2),
+        ("pyproject.toml", '[build-system]\nrequires = ["torch"]\n', None),
+        ("pyproject.toml", '[[tool.mypy.overrides]]\nmodule = ["torch"]\n', None),
+        ("setup.cfg", "[options.extras_require]\ntrain =\n    torch\n", 3),
     ],
 )
 def test_a_requirement_of_torch_alone(
@@ -97,6 +101,13 @@ def test_a_requirement_of_torch_alone(
     (tmp_path / "pkg").mkdir()
     place = None if row is None else f"{tmp_path / name}:{row}"
     assert names_torch_alone(tmp_path / "pkg") == (place, None)
+
+
+def test_long_lists_are_read_in_time(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    rows = "".join('    "torch",\n' for _ in range(40_000))
+    (tmp_path / "pyproject.toml").write_text(f"[project]\nkeywords = [\n{rows}]\n")
+    assert names_torch_alone(tmp_path) == (None, None)
 
 
 @pytest.mark.parametrize(

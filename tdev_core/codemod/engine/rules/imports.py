@@ -109,7 +109,7 @@ def _stay_with_their_questions(file: File) -> None:
         file.repointed = [each for each in file.repointed if each is not binding]
         file.left_imports.add(binding.node)
         for each in goes:
-            spelled = f"{file.here(each.node)}.{each.name.partition('.')[2]}"
+            spelled = f"{file.tdev}.{each.name.partition('.')[2]}"
             file.replace_node(REFERENCE, each.node, spelled)
             file.predicates.append(each.node)
 

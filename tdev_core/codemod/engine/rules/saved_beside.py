@@ -300,7 +300,8 @@ class _Saved:
                 continue
             items = _items_of(loop, name)
             if isinstance(items, (ast.Tuple, ast.List)):
-                return set().union(*(self._names(each, home) for each in items.elts))
+                # What each is made of in its turn is not followed: a loop may be over itself.
+                return set().union(*(self._names(each, None) for each in items.elts))
             for part in ast.walk(loop.iter):
                 if isinstance(part, ast.Name):
                     listed = re.fullmatch(
