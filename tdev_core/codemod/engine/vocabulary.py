@@ -274,6 +274,31 @@ def renamed(text: str) -> Mapping[str, str]:
     }
 
 
+# Wherever they stand, one below another in brackets or behind a backslash included.
+_TAKEN_FROM = re.compile(
+    r"\bfrom[ \t]+([\w.]+)(?:\s|\\)+import\b[ \t]*(\((?:[^()#]|#[^\n]*)*|(?:[^\n\\;#]|\\\n)*)"
+)
+_MODULES_TAKEN = re.compile(r"(?:^|[;:])[ \t]*import[ \t]+((?:[^\n\\;#]|\\\n)+)", re.MULTILINE)
+
+
+@lru_cache(maxsize=64)
+def imported_from(text: str) -> Mapping[str, frozenset[str]]:
+    """Return which modules the imports of a text, at whatever place, take each name from; ``*`` for all names of one."""
+    taken = [(found[1], found[2]) for found in _TAKEN_FROM.finditer(text)]
+    taken += [("", found[1]) for found in _MODULES_TAKEN.finditer(text)]
+    found: dict[str, set[str]] = {}
+    for module, names in taken:
+        for each in re.sub(r"#[^\n]*|[()\\]", " ", names).split(","):
+            match each.split():
+                case [there, "as", name]:
+                    found.setdefault(name, set()).add(module or there)
+                case [there, *_]:
+                    found.setdefault(there.partition(".")[0], set()).add(module or there)
+                case _:
+                    pass
+    return {name: frozenset(modules) for name, modules in found.items()}
+
+
 def computed_with(text: str, name: str) -> bool:
     """Tell whether a text gives ``name`` to a function of torch that computes with it, as the first argument."""
     return name in _computed_with(text)

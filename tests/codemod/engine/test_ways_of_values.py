@@ -1110,6 +1110,25 @@ def test_a_class_that_a_table_makes(body: str, elsewhere: str, real: bool) -> No
     assert changed(files, "painters.py") is not real
 
 
+@pytest.mark.parametrize(
+    "imports",
+    [
+        "from .manages import (\n    Manager, KINDS,\n)\n",
+        "from .manages import (  # (and more)\n    Manager,  # :)\n    KINDS)\n",
+        "from .manages import Manager, \\\n    KINDS\n",
+        "try:\n    from .manages import (Manager as M,\n        KINDS)\nexcept ImportError:\n    KINDS = {}\n",
+        "import math; from .manages import Manager, KINDS\n",
+    ],
+)
+def test_a_table_of_classes_that_is_imported_beside_others(imports: str) -> None:
+    files = {
+        "painters.py": PAINTERS,
+        "manages.py": MANAGES.format(body="        self.kind = KINDS[kind](device)"),
+        "else.py": f"{imports}\n\ndef g(word):\n    return KINDS['plain'](word)\n",
+    }
+    assert changed(files, "painters.py")
+
+
 COMPARES = (
     "import torch\n\n\n{knows}class Former:\n    def fit(self, rows, device='cuda'):\n        device = torch.device(device)\n"
     "        if device == torch.device('cuda'):\n            self.model.cuda()\n        return {given}\n\n"

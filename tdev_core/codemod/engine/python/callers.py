@@ -31,7 +31,13 @@ from tdev_core.codemod.engine.python.statements import (
 )
 from tdev_core.codemod.engine.python.tree import PythonTree
 from tdev_core.codemod.engine.python.uses import Use, use_of
-from tdev_core.codemod.engine.vocabulary import TENSOR_WORD, is_of_settings, renamed, snake
+from tdev_core.codemod.engine.vocabulary import (
+    TENSOR_WORD,
+    imported_from,
+    is_of_settings,
+    renamed,
+    snake,
+)
 
 _DEFINED = re.compile(rb"def(?<!\wdef)[ \t]+(\w+)[ \t]*\(([^()]*(?:\([^()]*\)[^()]*)*)\)")
 _PARAMETER = re.compile(
@@ -1975,8 +1981,7 @@ def _variable_of(statement: _Statement, node: ast.AST) -> str:
 
 def _may_import(text: str, name: str) -> bool:
     """Tell whether a text may import something by its name."""
-    line = rf"\bimport\b[^\n]*\b{name}\b|^[ \t]+{name}[ \t]*,?[ \t]*$"
-    return "import *" in text or re.search(line, text, re.MULTILINE) is not None
+    return not imported_from(text).keys().isdisjoint((name, "*"))
 
 
 def _made_within(statement: _Statement, heir: ast.ClassDef) -> list[_Use]:
