@@ -1295,6 +1295,60 @@ def test_a_device_that_torch_was_tried_on(checks: str, tried: dict[str, str], re
     assert changed(files, "uses.py") is not real
 
 
+@pytest.mark.parametrize(
+    ("imports", "checks", "real"),
+    [
+        ("from . import tries", "tries.check_device(device)", True),
+        ("from pkg.tries import check_device as seen_device", "seen_device(device)", True),
+        ("from .tries import (  # (or none)\n    check_device,\n)", "check_device(device)", True),
+        # What another package, or nobody, says it does.
+        ("from otherlib import check_device", "check_device(device)", False),
+        ("from otherlib import see_device as check_device", "check_device(device)", False),
+        ("from otherlib import check_device as seen_device", "seen_device(device)", False),
+        ("from otherlib import *", "check_device(device)", False),
+        ("import otherlib", "otherlib.check_device(device)", False),
+        ("import otherlib.tries", "otherlib.tries.check_device(device)", False),
+        ("from .tries import *", "more.check_device(device)", False),
+        ("from .again import check_device", "check_device(device)", False),
+        ("import torch", "check_device = print\n    check_device(device)", False),
+        (
+            "try:\n    from otherlib import check_device\nexcept ImportError:\n    from .tries import check_device",
+            "check_device(device)",
+            False,
+        ),
+    ],
+)
+def test_who_tries_a_device_is_of_the_tree(imports: str, checks: str, real: bool) -> None:
+    files = tree_of_checks(checks)
+    files["resolves.py"] = files["resolves.py"].replace(
+        "from .tries import check_device", imports, 1
+    )
+    if ".again" in imports:
+        files["again.py"] = "from otherlib import check_device\n"
+    assert changed(files, "uses.py") is not real
+
+
+@pytest.mark.parametrize(
+    ("base", "method", "real"),
+    [
+        (
+            "",
+            "def _see_device(self, device):\n        try:\n            torch.zeros(1, device=device)\n"
+            "        except RuntimeError as error:\n            raise ValueError from error",
+            True,
+        ),
+        ("(Other)", "def more(self):\n        pass", False),
+    ],
+)
+def test_a_method_that_tries_a_device_is_of_the_class(base: str, method: str, real: bool) -> None:
+    called = "check_device" if base else "_see_device"
+    text = (
+        f"import torch\nfrom otherlib import Other\nfrom .tries import check_device\n\n\nclass Made{base}:\n    {method}\n\n"
+        f"    def make(self, n, device: str):\n        self.{called}(device)\n        return torch.ones(n, device=device)\n"
+    )
+    assert changed({**tree_of_checks(), "made.py": text}, "made.py") is not real
+
+
 def test_a_device_is_tried_by_torch_itself_and_that_is_told() -> None:
     result = migrated(tree_of_checks(), "tries.py")
     assert "tdev" not in result.code

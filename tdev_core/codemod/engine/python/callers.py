@@ -553,7 +553,7 @@ class _Text:
         return found
 
     @cached_property
-    def _whole(self) -> str:
+    def source(self) -> str:
         return self.raw.decode("utf-8", "replace")
 
     @cached_property
@@ -610,7 +610,7 @@ class _Text:
     @cached_property
     def whole(self) -> _Statement | None:
         """The whole text, where it is asked for or a part of it that starts at the margin is none: it lies in a string."""
-        return self._read(self._whole)
+        return self._read(self.source)
 
     def _read(self, text: str) -> _Statement | None:
         try:
@@ -621,7 +621,7 @@ class _Text:
             return None
         tree = PythonTree(Lines(text), module)
         return _Statement(
-            tree, Devices(tree, self._whole, self._known, self._above), self._whole, self._of_tests
+            tree, Devices(tree, self.source, self._known, self._above), self.source, self._of_tests
         )
 
 
@@ -944,8 +944,17 @@ class _Tree:
                 bool(heads)
                 and all(self._refuses_its(statement, node, key.name) for statement, node in heads)
                 and self._are_all(key.of, heads)
+                and not self._is_taken_from_others(key.of)
             )
         return self._refusing[key]
+
+    def _is_taken_from_others(self, name: str) -> bool:
+        """Tell whether a file has something from another package by a name, which others may take from there."""
+        return any(
+            not self._known.is_own(module)
+            for number in self._with_word(name.encode())
+            for module in imported_from(self._texts[number].source).get(name, ())
+        )
 
     @staticmethod
     def _refuses_its(statement: _Statement, node: ast.AST, place: str) -> bool:

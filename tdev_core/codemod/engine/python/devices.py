@@ -40,6 +40,7 @@ from tdev_core.codemod.engine.vocabulary import (
     TENSOR_WORD,
     asked_as_device,
     holds_tensors,
+    imported_from,
     is_documented_device,
     is_of_settings,
     renamed,
@@ -781,7 +782,7 @@ class Devices(Tensors):
 
     def _is_refused_by(self, call: ast.Call, name: str) -> bool:
         """Tell whether a function of the tree's is called that raises where what a variable holds is not there: ``check_device(device)``."""
-        called = self._function_by_name(call.func, DEVICE)
+        called = self._function_by_name(call.func, DEVICE) if self._is_trees(call.func) else ""
         if not called or any(isinstance(each, ast.Starred) for each in call.args):
             return False
         given = [(str(at), each) for at, each in enumerate(call.args)]
@@ -792,6 +793,24 @@ class Devices(Tensors):
             and self._known.told(Asked("refuses", called, place))
             for place, value in given
         )
+
+    def _is_trees(self, func: ast.expr) -> bool:
+        """Tell whether a call certainly means a function of the tree: one of this file or class, or that is imported from there."""
+        match func:
+            case ast.Attribute(value=owner, attr=attr) if is_self(owner):
+                around = self._class_around(func)
+                return around is not None and bool(self._kept_in(around).get(attr, Kept()).methods)
+            case ast.Attribute(value=ast.Name(id=name) as owner):
+                known = False
+            case ast.Name(id=name) as owner:
+                known = re.search(rf"^def[ \t]+{name}\b", self._source, re.MULTILINE) is not None
+            case _:
+                return False
+        bound = self._bindings(owner, name)
+        if not all(isinstance(p, (ast.Import, ast.ImportFrom, ast.FunctionDef)) for p in bound):
+            return False
+        modules = imported_from(self._source).get(name, frozenset())
+        return (known or bool(modules)) and all(self._known.is_own(each) for each in modules)
 
     def refuses(self, function: ast.AST, parameter: str) -> bool:
         """Tell whether a function comes to its end only if what it is given is there, and names CUDA's no other way."""
