@@ -790,6 +790,39 @@ ENDS = "        else:\n            raise RuntimeError('a device is cuda, mps or 
         ('kind == "cuda"', REFUSAL, "", False),
         ('kind == "cuda"', "            print(kind)\n", ENDS, False),
         ('other == "cuda"', REFUSAL, ENDS, False),
+        # Where the question becomes tdev's, there is a CUDA on any machine.
+        ('kind == "cuda" or kind.startswith("cuda:")', REFUSAL, "", False),
+        ('"cuda" in kind', REFUSAL, "", False),
+        ('kind in ("cuda", "gpu")', REFUSAL, ENDS, False),
+        ('kind in ("cuda", "gpu")', REFUSAL, "", False),
+        # Under a condition more, or the other way around.
+        ('kind.startswith("cuda") and device != other', REFUSAL, "", False),
+        ('kind.startswith("cuda") and device != other', REFUSAL, ENDS, False),
+        ('isinstance(device, str) and kind.startswith("cuda")', REFUSAL, "", False),
+        ('"cuda" not in kind', REFUSAL, "", False),
+        ('kind != "cuda"', REFUSAL, ENDS, False),
+        ('not kind.startswith("cuda")', REFUSAL, "", False),
+        ('kind.startswith("cuda:")', REFUSAL, "", False),
+        ('names[kind].startswith("cuda")', REFUSAL, "", False),
+        # What comes first lets it by.
+        (
+            'device == other:\n            pass\n        elif kind.startswith("cuda")',
+            REFUSAL,
+            "",
+            False,
+        ),
+        (
+            'kind.startswith("cuda:"):\n            pass\n        elif kind == "cuda"',
+            REFUSAL,
+            ENDS,
+            False,
+        ),
+        (
+            'kind == "cpu":\n            pass\n        elif kind.startswith("cuda")',
+            REFUSAL,
+            "",
+            True,
+        ),
     ],
 )
 def test_a_word_that_was_refused_beside_other_accelerators(
@@ -797,6 +830,27 @@ def test_a_word_that_was_refused_beside_other_accelerators(
 ) -> None:
     text = REFUSES.format(asks=asks, refuses=refuses, ends=ends)
     assert changed({"loads.py": text}, "loads.py") is not real
+
+
+def test_a_word_that_is_refused_if_somebody_says_so() -> None:
+    text = (
+        "import torch\n\n\ndef make(device, strict=False):\n    if device.startswith('cuda') and strict:\n"
+        "        if not torch.cuda.is_available():\n            raise ValueError\n    elif device.startswith('mps'):\n"
+        "        print(device)\n    return torch.zeros(3, device=device)\n"
+    )
+    assert changed({"made.py": text}, "made.py")
+    assert not changed({"made.py": text.replace(" and strict", "")}, "made.py")
+
+
+def test_a_word_that_another_one_was_refused_for() -> None:
+    text = (
+        "import torch\n\n\ndef make(device, other):\n    kind = device.lower()\n    if kind.startswith('cuda'):\n"
+        "        if not torch.cuda.is_available():\n            raise ValueError\n    elif kind.startswith('mps'):\n"
+        "        print(device)\n    return torch.zeros(3, device=device)\n"
+    )
+    assert not changed({"made.py": text}, "made.py")
+    for given in ("device.lower()\n    device = other\n", "other[device]\n", "device or other\n"):
+        assert changed({"made.py": text.replace("device.lower()\n", given)}, "made.py")
 
 
 @pytest.mark.parametrize(("keeps", "real"), [("", True), ("device", False)])

@@ -164,6 +164,15 @@ def _is_for_another(statement: ast.stmt, name: str) -> bool:
     return True
 
 
+def _refuses_without_cuda(statement: ast.stmt) -> bool:
+    """Tell whether a statement raises where there is no CUDA."""
+    return (
+        isinstance(statement, ast.If)
+        and ast.unparse(statement.test) == "not torch.cuda.is_available()"
+        and isinstance(statement.body[-1], ast.Raise)
+    )
+
+
 def documents_device(
     home: ast.FunctionDef | ast.AsyncFunctionDef, owner: ast.ClassDef | None, parameter: str
 ) -> bool:
@@ -830,43 +839,94 @@ class Devices(Tensors):
         return False
 
     def _refuses_cuda(self, chain: ast.stmt, name: str) -> bool:
-        """Tell whether an ``if`` refuses CUDA's name where there is no CUDA, and whatever else may name it."""
+        """Tell whether an ``if`` refuses CUDA's name where there is no CUDA, and whatever else may name it.
+
+        Each of its tests asks for words alone: under a condition more, ``and strict``, CUDA's comes by.
+        """
         links: list[ast.If] = []
         rest: list[ast.stmt] = [chain]
         while len(rest) == 1 and isinstance(rest[0], ast.If):
             links.append(rest[0])
             rest = rest[0].orelse
-        tests = [ast.unparse(link.test) for link in links]
-        if not any(OTHERS.search(test) for test in tests):
+        if not any(OTHERS.search(ast.unparse(link.test)) for link in links):
             return False
-        ends = bool(rest) and isinstance(rest[-1], ast.Raise)
-        return any(
-            re.search(r"[\"']cuda\b", test) is not None
-            and (ends or "startswith" in test or " in " in test)
-            and self._is_about(link.test, name)
-            and any(
-                isinstance(each, ast.If)
-                and ast.unparse(each.test) == "not torch.cuda.is_available()"
-                and isinstance(each.body[-1], ast.Raise)
-                for each in link.body
-            )
-            for link, test in zip(links, tests, strict=True)
-        )
+        for link in links:
+            words = list(self._words_asked(link.test, name, chain))
+            if None in words:
+                return False
+            if not any("cuda" in str(word) or str(word) in "cuda" for word in words):
+                continue
+            # Asked otherwise, `kind in ("cuda", "gpu")`, its arm is not known for CUDA's, and the question in it becomes tdev's.
+            if not any(_refuses_without_cuda(each) for each in link.body):
+                return False
+            match link.test:
+                case ast.Call(args=[ast.Constant(value="cuda")]):
+                    return True
+                case ast.Call(args=[ast.Constant()]) | ast.Compare(ops=[ast.Eq()]):
+                    pass
+                case _:
+                    return False
+        return bool(rest) and isinstance(rest[-1], ast.Raise)
 
-    def _is_about(self, test: ast.expr, name: str) -> bool:
-        """Tell whether a test reads a variable, or one that is made of it: ``kind = device if isinstance(device, str) else device.type``."""
-        made = [
-            part.value
-            for each in ast.walk(test)
-            if isinstance(each, ast.Name)
-            for part in self._bindings(test, each.id)
-            if isinstance(part, ast.Assign)
-        ]
-        return any(
-            isinstance(each, ast.Name) and each.id == name
-            for value in (test, *made)
-            for each in ast.walk(value)
-        )
+    def _words_asked(self, test: ast.expr, name: str, chain: ast.stmt) -> Iterator[str | None]:
+        """Yield the words for which a test asks a variable, or with which it may start; None where it asks for more."""
+        match test:
+            case ast.BoolOp(op=ast.Or(), values=values):
+                for each in values:
+                    yield from self._words_asked(each, name, chain)
+                return
+            case ast.Compare(left=asked, ops=[ast.Eq()], comparators=[said]):
+                words = [said]
+            case ast.Compare(
+                left=asked,
+                ops=[ast.In()],
+                comparators=[ast.Tuple(elts=words) | ast.List(elts=words)],
+            ):
+                pass
+            case ast.Call(func=ast.Attribute(value=asked, attr="startswith"), args=[said]):
+                words = said.elts if isinstance(said, ast.Tuple) else [said]
+            case _:
+                yield None
+                return
+        known = self._tells_which(asked, name, chain)
+        for each in words:
+            word = each.value if isinstance(each, ast.Constant) else None
+            yield word if known and isinstance(word, str) else None
+
+    def _tells_which(self, asked: ast.expr, name: str, chain: ast.stmt) -> bool:
+        """Tell whether what is asked is a variable, its type, or what has been made of it alone: ``kind = str(device)``."""
+        match asked:
+            case ast.Name(id=each) if each == name:
+                return True
+            case ast.Name(id=made):
+                for before in self._statements_before(chain):
+                    match before:
+                        case ast.Assign(targets=[ast.Name(id=given)], value=value) if given == made:
+                            return self._tells_which(value, name, before)
+                        case _:
+                            if stores(before, made) or stores(before, name):
+                                return False
+                return False
+            case ast.Attribute(value=value, attr="type"):
+                return self._tells_which(value, name, chain)
+            case ast.Call(func=ast.Name(id="str"), args=[value], keywords=[]):
+                return self._tells_which(value, name, chain)
+            case ast.Call(func=ast.Attribute(value=value, attr="lower" | "strip"), args=[]):
+                return self._tells_which(value, name, chain)
+            case ast.Call(func=func, args=[value], keywords=[]) if self._name(func) in _MAKERS:
+                return self._tells_which(value, name, chain)
+            case ast.Subscript(
+                value=ast.Call(
+                    func=ast.Attribute(value=value, attr="split" | "partition"),
+                    args=[ast.Constant(value=":"), *_],
+                ),
+                slice=ast.Constant(value=0),
+            ):
+                return self._tells_which(value, name, chain)
+            case ast.IfExp(body=left, orelse=right):
+                return all(self._tells_which(each, name, chain) for each in (left, right))
+            case _:
+                return False
 
     def _is_set_again(self, node: ast.Name, statement: ast.stmt, name: str) -> bool:
         """Tell whether a loop that a statement stands before gives a variable another value, which its next turn reads."""
