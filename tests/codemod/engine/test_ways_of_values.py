@@ -893,6 +893,15 @@ def test_a_class_of_the_tree_that_is_called_as_another_packages(keeps: str, real
     assert changed(files, "masks.py") is not real
 
 
+def test_two_classes_of_the_tree_that_are_called_as_another_packages() -> None:
+    own = "class SamPredictor:\n    def __init__(self, device):\n        self.device = device\n"
+    text = (
+        "import torch\nfrom .own import SamPredictor\n\n\ndef mask(args, n):\n    sam = SamPredictor(args.device)\n"
+        "    return torch.ones(n, device=sam.device)\n"
+    )
+    assert changed({"masks.py": text, "own.py": own, "more.py": own}, "masks.py")
+
+
 FIELDS = (
     "from dataclasses import dataclass\nfrom typing import Literal, Optional, Union\nimport torch\n\n\n"
     "@dataclass\nclass RunParameters:\n    n: int\n    device: {said}\n"

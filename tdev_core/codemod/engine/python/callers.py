@@ -19,7 +19,12 @@ from itertools import chain
 
 from tdev_core.codemod.engine.asked import DEVICE, EACH, OBJECT, Asked, Want, Way
 from tdev_core.codemod.engine.python.collector import without_collector
-from tdev_core.codemod.engine.python.devices import Devices, classes_said, documents_device
+from tdev_core.codemod.engine.python.devices import (
+    KEPT_BY_OTHERS,
+    Devices,
+    classes_said,
+    documents_device,
+)
 from tdev_core.codemod.engine.python.known import Known
 from tdev_core.codemod.engine.python.lines import Lines
 from tdev_core.codemod.engine.python.statements import (
@@ -1366,7 +1371,8 @@ class _Tree:
     def words(self) -> frozenset[str]:
         """Return ``Class.attribute`` of each class that keeps what is not shown to be real.
 
-        Of those that others inherit from, and those that set it themselves and are the only one of their name.
+        Of those that others inherit from, those that set it themselves and are the only one of their name, and those that
+        are called as another package's is which keeps a real one.
         """
         bases = {
             base for each in self._tree.classes.values() for _, _, above in each for base in above
@@ -1375,7 +1381,9 @@ class _Tree:
             Asked("kept", owner, attr)
             for attr, kept in self._keepers.items()
             for owner, number, at in kept
-            if owner in bases or self._is_the_one_that_sets(owner, number, at)
+            if owner in bases
+            or f"{owner}.{attr}" in KEPT_BY_OTHERS
+            or self._is_the_one_that_sets(owner, number, at)
         }
         return frozenset(f"{key.of}.{key.name}" for key in keys - self.real(keys))
 

@@ -89,7 +89,7 @@ _MAKERS = frozenset(
 )
 
 # What objects of other packages' classes keep one in: `SamPredictor.device`.
-_KEEP = frozenset(
+KEPT_BY_OTHERS = frozenset(
     ".".join(parts[-2:])
     for parts in (name.split(".") for name in give_devices())
     if parts[-2][:1].isupper()
@@ -474,7 +474,7 @@ class Devices(Tensors):
 
     def _is_of_another_package(self, node: ast.expr) -> bool:
         """Tell whether an object is of a class that is known to keep a real device, and of none of the tree's by that name."""
-        known = f"{self.class_of(node)}.device" in _KEEP
+        known = f"{self.class_of(node)}.device" in KEPT_BY_OTHERS
         return known and not self._may_keep_a_word(node, "device")
 
     def _is_of_a_keeper(self, node: ast.expr) -> bool:
