@@ -853,35 +853,6 @@ def test_a_word_that_another_one_was_refused_for() -> None:
         assert changed({"made.py": text.replace("device.lower()\n", given)}, "made.py")
 
 
-@pytest.mark.parametrize(
-    ("head", "given", "called", "real"),
-    [
-        ("device, n", "", "", True),
-        ("n, device=None", "if device is None:\n        device = choose()\n    ", "", True),
-        ("device, n", "", "other.make(args.device, 3)", True),
-        # What the file shows to be CUDA's name is that on any machine: the question becomes tdev's.
-        ("device, n", "", "make(args.device, 3)", False),
-        ("device, n", "", "make('cuda', 3)", False),
-        ("device, n", "", "typed = args.device\n    make(n=3, device=typed)", False),
-        ("n, device='cuda'", "", "", False),
-        ("n, *, device='cuda:0'", "", "", False),
-        ("n", "device = args.device\n    ", "", False),
-        ("n, device=None", "if device is None:\n        device = args.device\n    ", "", False),
-        ("n, device=None", "device = device or 'cuda'\n    ", "", False),
-    ],
-)
-def test_a_word_that_the_file_shows_is_not_refused(
-    head: str, given: str, called: str, real: bool
-) -> None:
-    text = (
-        f"import argparse\nimport torch\n\nargs = argparse.ArgumentParser().parse_args()\n\n\ndef make({head}):\n    {given}"
-        "if device.startswith('cuda'):\n        if not torch.cuda.is_available():\n            raise ValueError\n"
-        "    elif device.startswith('mps'):\n        print(device)\n    return torch.zeros(3, device=device)\n\n\n"
-        f"def main(other):\n    {called or 'pass'}\n"
-    )
-    assert ("tdev.zeros(" in migrated({"made.py": text}).code) is not real
-
-
 @pytest.mark.parametrize(("keeps", "real"), [("", True), ("device", False)])
 def test_a_class_of_the_tree_that_is_called_as_another_packages(keeps: str, real: bool) -> None:
     own = f"class SamPredictor:\n    def __init__(self, device):\n        self.device = {keeps}\n"

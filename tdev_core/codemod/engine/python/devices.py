@@ -850,8 +850,6 @@ class Devices(Tensors):
             rest = rest[0].orelse
         if not any(OTHERS.search(ast.unparse(link.test)) for link in links):
             return False
-        if self._may_show_a_word(chain, name, [link.test for link in links]):
-            return False
         for link in links:
             words = list(self._words_asked(link.test, name, chain))
             if None in words:
@@ -869,28 +867,6 @@ class Devices(Tensors):
                 case _:
                     return False
         return bool(rest) and isinstance(rest[-1], ast.Raise)
-
-    def _may_show_a_word(self, chain: ast.stmt, name: str, tests: list[ast.expr]) -> bool:
-        """Tell whether a file may show that a variable is CUDA's name, or was typed: a question in the arm for that becomes tdev's.
-
-        A parameter's default, what else it is given, and whoever calls the function in the file may.
-        """
-        home = self._home(chain)
-        if not isinstance(home, ast.FunctionDef) or name not in parameters(home):
-            return True
-        defaults = [each for each in (*home.args.defaults, *home.args.kw_defaults) if each]
-        given = [each for each in self._bound_in(home).get(name, ()) if each is not chain]
-        values = [each.value for each in given if isinstance(each, (ast.Assign, ast.AnnAssign))]
-        if len(values) != len(given) or not all(isinstance(each, ast.Call) for each in values):
-            return True
-        shown = (each for value in (*defaults, *values) if value for each in ast.walk(value))
-        if any(isinstance(e, ast.Constant) and "cuda" in str(e.value) for e in shown):
-            return True
-        read = (each for test in tests for each in ast.walk(test))
-        if not any(isinstance(each, ast.Name) and each.id == name for each in read):
-            return False
-        called = rf"(?<!def )(?<![\w.]){home.name}[ \t]*\("
-        return re.search(called, self._source) is not None
 
     def _words_asked(self, test: ast.expr, name: str, chain: ast.stmt) -> Iterator[str | None]:
         """Yield the words for which a test asks a variable, or with which it may start; None where it asks for more."""
