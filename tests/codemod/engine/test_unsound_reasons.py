@@ -448,3 +448,14 @@ def test_a_question_that_goes_is_tdevs_in_the_alias_style_too() -> None:
     code = rewrite(text, Names.load(), Options(style="alias"), filename="made.py").code
     assert "return tdev.cuda.is_available() and" in code and "import tdev\n" in code
     assert rewrite(code, Names.load(), Options(style="alias"), filename="made.py").code == code
+
+
+def test_a_path_in_an_arm_without_cudas_is_no_device() -> None:
+    text = (
+        'import torch\n\n\ndef load(path, device="cuda"):\n    if "cuda" in path:\n        state = None\n    else:\n'
+        "        state = torch.load(path, map_location=device)\n    return state\n\n\n"
+        'def make(name, device="cuda"):\n    if name.startswith("cuda"):\n        return None\n    else:\n'
+        "        return torch.zeros(3, names=name, device=device)\n"
+    )
+    code = migrated({"made.py": text}).code
+    assert "tdev.load(path" in code and "tdev.zeros(3" in code

@@ -94,7 +94,7 @@ def device_call(file: File, found: Reference, call: Call | None) -> None:
         message = f"{name} makes what is told apart from other accelerators' and goes nowhere"
         file.find(ARMS, found.node, f"{message}; {LEFT}", "note")
         return
-    if _is_behind_cudas_arms(file, found.node, call):
+    if _is_behind_cudas_arms(file, found, call):
         return  # of a word that an arm above has taken where it is CUDA's
     if name == "torch.device" and (stays := _why_a_comparison_stays(file, found.node, call)):
         file.find(ARMS, found.node, stays)
@@ -545,9 +545,11 @@ def _own_method(file: File, tree: PythonTree, home: _Function, func: ast.expr) -
     return named[0]
 
 
-def _is_behind_cudas_arms(file: File, node: cst.CSTNode, call: Call) -> bool:
+def _is_behind_cudas_arms(file: File, found: Reference, call: Call) -> bool:
     """Tell whether a word is given in an arm that none of CUDA's comes to: the last of ``if kind.startswith("cuda"): … else: …``."""
-    words = {arg.value.value for arg in call.args if isinstance(arg.value, cst.Name)}
+    devices = (call.argument(*each) for each in file.names.device_params[found.name])
+    words = {each.value for each in devices if isinstance(each, cst.Name)}
+    node: cst.CSTNode = found.node
     below = node
     for parent in file.tree.ancestors(node) if words else ():
         if isinstance(parent, cst.If) and below is parent.orelse:
