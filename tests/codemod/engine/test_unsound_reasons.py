@@ -459,3 +459,31 @@ def test_a_path_in_an_arm_without_cudas_is_no_device() -> None:
     )
     code = migrated({"made.py": text}).code
     assert "tdev.load(path" in code and "tdev.zeros(3" in code
+
+
+@pytest.mark.parametrize(
+    "moved",
+    [
+        "model.eval().cuda()",
+        'model.to("cuda")',
+        "net = model.half()\n    net.cuda()",
+        "place(model)",
+    ],
+)
+def test_a_model_that_is_moved_has_not_placed_itself(moved: str) -> None:
+    text = (
+        "import timm\nimport torch\n\n\ndef place(net):\n    net.cuda()\n\n\ndef run(x):\n"
+        '    device = "cuda" if torch.cuda.is_available() else "cpu"\n    model = timm.create_model("x")\n'
+        f"    {moved}\n    return model(x.to(device))\n"
+    )
+    assert "if torch.cuda.is_available() else" not in migrated({"made.py": text}).code
+
+
+def test_a_model_of_an_object_that_is_moved_has_not_placed_itself() -> None:
+    text = (
+        "import timm\nimport torch\n\n\nclass Run:\n    def __init__(self):\n"
+        '        self.device = "cuda" if torch.cuda.is_available() else "cpu"\n        self.model = timm.create_model("x")\n'
+        "        if torch.cuda.is_available():\n            self.model.cuda()\n\n"
+        "    def run(self, x):\n        return self.model(x.to(self.device))\n"
+    )
+    assert "if torch.cuda.is_available() else" not in migrated({"made.py": text}).code

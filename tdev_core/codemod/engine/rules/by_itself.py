@@ -2,7 +2,7 @@
 
 ``self.device = "cuda" if torch.cuda.is_available() else "cpu"`` beside ``self.model = load(name)``, and then
 ``self.model(x.to(self.device))``: who wrote that knows where the package puts it. Answered for the device in use, the
-inputs would go where the model is not.
+inputs would go where the model is not. A model that the code moves, or hands to what may do so, has not placed itself.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ def placed_by_itself(file: File, asked: cst.CSTNode) -> str | None:
         return None
     known, name = _Home(file, tree, home), ast.unparse(kept)
     makers: set[str] = set()
+    takers: list[ast.expr] = []
     for use in ast.walk(home):
         if not isinstance(use, type(kept)) or ast.unparse(use) != name or use is kept:
             continue
@@ -50,7 +51,10 @@ def placed_by_itself(file: File, asked: cst.CSTNode) -> str | None:
         if not found:
             return None
         makers |= found
-    return ", ".join(sorted(makers)) or None
+        takers.append(taker)
+    if not makers or known.are_moved(takers):
+        return None
+    return ", ".join(sorted(makers))
 
 
 class _Home:
@@ -59,6 +63,7 @@ class _Home:
     def __init__(self, file: File, tree: PythonTree, home: ast.AST) -> None:
         program = file.options.tree
         self._own = {"", "torch", "tdev"} | (program.modules | program.near if program else set())
+        self._tree, self._home = tree, home
         self._imported = tree.names[0]
         self._given: dict[str, list[ast.expr]] = {}
         for node in (each for each in ast.walk(home) if isinstance(each, ast.Assign)):
@@ -85,5 +90,57 @@ class _Home:
             case _:
                 return set()
 
+    def are_moved(self, takers: list[ast.expr]) -> bool:
+        """Tell whether one of what takes the inputs, by any of its names, is moved or given to a callable, which may move it."""
+        names = {name for each in takers for name in self._names(each)}
+        for _ in range(_DEEP):  # `net = model.half()`
+            names |= {
+                name
+                for name, given in self._given.items()
+                if any(not names.isdisjoint(_chain(each)) for each in given)
+            }
+        attributes = {name.rpartition(".")[2] for name in names if "." in name}
+        # Whoever holds the object may move its attributes.
+        for node in ast.walk(self._tree.module if attributes else self._home):
+            match node:
+                case ast.Call(func=ast.Attribute(value=moved, attr=attr)) if attr in _MOVES:
+                    asked = [moved]
+                case ast.Call(args=args, keywords=keywords):
+                    asked = [*args, *(each.value for each in keywords)]
+                    asked = [each for each in asked if not isinstance(each, ast.Call)]
+                case ast.For(iter=ast.Tuple(elts=elts) | ast.List(elts=elts)):
+                    asked = elts
+                case _:
+                    continue
+            for each in asked:
+                chain = _chain(each)
+                if not names.isdisjoint(chain):
+                    return True
+                if any("." in part and part.rpartition(".")[2] in attributes for part in chain):
+                    return True
+        return False
 
+    def _names(self, node: ast.expr, deep: int = _DEEP) -> set[str]:
+        """Return the names that an expression, and what it is made of, has in the code."""
+        names = set(_chain(node)) - self._imported.keys()
+        given = [each for name in names for each in self._given.get(name, [])] if deep else []
+        return names.union(*(self._names(each, deep - 1) for each in given))
+
+
+def _chain(node: ast.expr) -> list[str]:
+    """Return what the parts of a chain of attributes and of calls of methods are called: ``model.eval()`` is ``model``, too."""
+    parts = []
+    while True:
+        if isinstance(node, (ast.Name, ast.Attribute)):
+            parts.append(ast.unparse(node))
+        match node:
+            case ast.Attribute(value=value) | ast.Subscript(value=value) | ast.Starred(value=value):
+                node = value
+            case ast.Call(func=ast.Attribute(value=value)):
+                node = value
+            case _:
+                return [each for each in parts if each != "self"]
+
+
+_MOVES = frozenset({"cuda", "to", "to_empty", "_apply"})
 _TELLS_WHERE = re.compile(r"device|cuda|\.to\(")
