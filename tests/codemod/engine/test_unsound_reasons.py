@@ -487,3 +487,38 @@ def test_a_model_of_an_object_that_is_moved_has_not_placed_itself() -> None:
         "    def run(self, x):\n        return self.model(x.to(self.device))\n"
     )
     assert "if torch.cuda.is_available() else" not in migrated({"made.py": text}).code
+
+
+BEFORE_THE_TOOL = {
+    "a question": 'if not torch.cuda.is_available():\n        return "none"',
+    "a question in a loop": 'for _ in range(3):\n        if not torch.cuda.is_available():\n            return "none"',
+    "an exit of a block": 'with open("x") as f:\n        return f.read()',
+}
+RUNS_THE_TOOL = {
+    "checked": 'out = subprocess.check_output(["nvidia-smi", "-L"])\n    return out.decode()',
+    "read": 'lines = os.popen("nvidia-smi -L").read()\n    a, b = lines.split(",")\n    return a',
+    "read, where there is any": (
+        'lines = os.popen("nvidia-smi -L").read()\n    if not lines:\n        return 0\n    a, b = lines.split(",")\n    return a'
+    ),
+}
+
+
+@pytest.mark.parametrize("before", ["nothing", *BEFORE_THE_TOOL])
+@pytest.mark.parametrize("runs", RUNS_THE_TOOL)
+def test_an_exit_before_nvidias_tool(before: str, runs: str) -> None:
+    exits = BEFORE_THE_TOOL.get(before, "pass")
+    text = (
+        f"import os\nimport subprocess\nimport torch\n\n\ndef gpu_name():\n    {exits}\n    {RUNS_THE_TOOL[runs]}\n\n\n"
+        'def main():\n    name = gpu_name()\n    return torch.zeros(3, device="cuda"), name\n'
+    )
+    fails = before == "nothing" and runs != "read, where there is any"
+    assert ("tdev.zeros(3" in migrated({"made.py": text}).code) is not fails
+
+
+def test_an_exit_before_a_text_of_nvidias_tool_is_taken_apart() -> None:
+    text = (
+        'import os\nimport torch\n\n\ndef main():\n    lines = os.popen("nvidia-smi -L").read()\n    if lines:\n'
+        '        a, b = lines.split(",")\n        print(torch.zeros(3, device="cuda"))\n'
+        '    c, d = "x,y".split(",")\n    return torch.ones(3, device="cuda")\n'
+    )
+    assert "tdev.ones(3" in migrated({"made.py": text}).code

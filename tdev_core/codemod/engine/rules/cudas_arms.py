@@ -197,7 +197,7 @@ def named_beside_others(file: File) -> None:
 
 
 # What goes on where there is no such tool, which has then printed nothing.
-_RUNS_THE_TOOL = re.compile(r"\b(?:popen|getoutput)\(\s*[fF]?[\"']nvidia-smi\b")
+_RUNS_THE_TOOL = re.compile(r"(?:\w+\.)*(?:popen|getoutput)\(\s*[fF]?[\"']nvidia-smi\b")
 # What refuses all but CUDA where it is called, whatever tdev answers: a program or a library of NVIDIA's, Lightning's word for its devices.
 _CHECKED = frozenset({"check_output", "check_call"})
 _STARTS_NVML = frozenset({"nvmlInit", "nvmlInitWithFlags", "nvmlInit_v2"})
@@ -225,9 +225,11 @@ def after_what_refuses(file: File) -> None:
         refuses = _refuses(statement.value, lightning, nvml)
         if refuses is None and isinstance(statement.value, ast.Call):
             refuses = failing.get(ast.unparse(statement.value.func))
-            if refuses is None and _takes_apart(statement):
+            if refuses is None and _RUNS_THE_TOOL.search(source) is not None:
                 around = (p for p in tree.ancestors(statement) if isinstance(p, FUNCTIONS))
-                refuses = "nvidia-smi" if _runs_the_tool(tree, next(around, None)) else None
+                home = next(around, None)
+                apart = home is not None and _takes_apart(tree, home, statement)
+                refuses = "nvidia-smi" if apart else None
         if refuses is None:
             continue
         _ = next(tree.ancestors(statement), None)
@@ -242,34 +244,69 @@ def after_what_refuses(file: File) -> None:
 
 
 def _failing(tree: PythonTree, lightning: bool, nvml: bool) -> dict[str, str]:
-    """Return the functions at the margin of a file that fail, whenever they are called, of what refuses all but CUDA."""
+    """Return the functions at the margin of a file that fail, whenever they are called, of what refuses all but CUDA.
+
+    None that may return before, none that runs only when somebody asks for its next value, and none that a decorator may catch.
+    """
     found = {}
     for function in tree.module.body:
-        if not isinstance(function, ast.FunctionDef):
+        if not isinstance(function, ast.FunctionDef) or function.decorator_list:
             continue
-        reads = _runs_the_tool(tree, function)
+        if any(isinstance(each, (ast.Yield, ast.YieldFrom)) for each in ast.walk(function)):
+            continue
         for statement in function.body:
             if isinstance(statement, (ast.Expr, ast.Assign, ast.AnnAssign, ast.Return)):
                 refuses = _refuses(statement.value, lightning, nvml)
-                if refuses is not None or reads and _takes_apart(statement):
+                if refuses is not None or _takes_apart(tree, function, statement):
                     found[function.name] = f"{function.name}, by {refuses or 'nvidia-smi'},"
+            if any(isinstance(each, ast.Return) for each in ast.walk(statement)):
+                break
     return found
 
 
-def _runs_the_tool(tree: PythonTree, home: ast.AST | None) -> bool:
-    """Tell whether a function runs NVIDIA's tool, and reads what it may not have printed."""
-    if not isinstance(home, ast.FunctionDef):
-        return False
-    return _RUNS_THE_TOOL.search(tree.source(home)) is not None
+def _takes_apart(tree: PythonTree, home: ast.AST, statement: ast.stmt) -> bool:
+    """Tell whether a statement gives several variables the parts of a text, which fails of an empty one: ``a, b = line.split(",")``.
 
-
-def _takes_apart(statement: ast.stmt) -> bool:
-    """Tell whether a statement gives several variables the parts of a text, which fails of an empty one: ``a, b = line.split(",")``."""
+    Of one that NVIDIA's tool, run in this function, may not have printed.
+    """
     match statement:
         case ast.Assign(
-            targets=[ast.Tuple()], value=ast.Call(func=ast.Attribute(attr="split"), args=[_, *_])
+            targets=[ast.Tuple()],
+            value=ast.Call(func=ast.Attribute(value=text, attr="split"), args=[_, *_]),
         ):
+            return isinstance(home, ast.FunctionDef) and _is_of_the_tool(tree, home, text)
+        case _:
+            return False
+
+
+def _is_of_the_tool(tree: PythonTree, home: ast.FunctionDef, text: ast.expr, deep: int = 4) -> bool:
+    """Tell whether a text is part of what NVIDIA's tool has printed, with nothing that stands in for it."""
+    match text:
+        case ast.Name(id=name) if deep:
+            given = []
+            for each in ast.walk(home):
+                if (
+                    not isinstance(each, ast.Name)
+                    or each.id != name
+                    or isinstance(each.ctx, ast.Load)
+                ):
+                    continue
+                match next(tree.ancestors(each), None):
+                    case ast.Assign(targets=[target], value=value) if target is each:
+                        given.append(value)
+                    case ast.For(target=target, iter=value) if target is each:
+                        given.append(value)
+                    case _:
+                        return False
+            return bool(given) and all(
+                _is_of_the_tool(tree, home, each, deep - 1) for each in given
+            )
+        case ast.Call() if _RUNS_THE_TOOL.match(tree.source(text)) is not None:
             return True
+        case ast.Attribute(value=value) | ast.Subscript(value=value):
+            return _is_of_the_tool(tree, home, value, deep)
+        case ast.Call(func=ast.Attribute(value=value)):
+            return _is_of_the_tool(tree, home, value, deep)
         case _:
             return False
 
