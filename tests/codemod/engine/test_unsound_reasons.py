@@ -522,3 +522,25 @@ def test_an_exit_before_a_text_of_nvidias_tool_is_taken_apart() -> None:
         '    c, d = "x,y".split(",")\n    return torch.ones(3, device="cuda")\n'
     )
     assert "tdev.ones(3" in migrated({"made.py": text}).code
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["list", "memory", "mem", "fraction", "path", "size", "batch_size", "visible", "ids", "home"],
+)
+@pytest.mark.parametrize("kind", ["gpu", "cuda"])
+def test_a_setting_is_no_flag(name: str, kind: str) -> None:
+    text = (
+        f"import torch\n\n\ndef run({kind}_{name}=None):\n    if {kind}_{name} and not torch.cuda.is_available():\n"
+        f'        raise RuntimeError("CUDA is needed")\n    return torch.zeros(3, device="cuda"), {kind}_{name}\n'
+    )
+    assert "not tdev.answers_cuda()" in migrated({"made.py": text}).code
+
+
+@pytest.mark.parametrize("name", ["sync", "enabled", "synchronize", "timing"])
+def test_a_flag_besides_is_one(name: str) -> None:
+    text = (
+        f"import torch\n\n\ndef run(cuda_{name}=False):\n    if cuda_{name} and not torch.cuda.is_available():\n"
+        f'        raise RuntimeError("CUDA is needed")\n    return torch.zeros(3, device="cuda")\n'
+    )
+    assert "not tdev.cuda.is_available()" in migrated({"made.py": text}).code

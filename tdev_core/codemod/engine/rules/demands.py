@@ -589,8 +589,8 @@ def _is_of_a_flag(test: ast.expr) -> bool:
 
 _FLAG = re.compile(
     r"(?:^|[._])(?:(?:use|enable|with)_)?(?:(?:cuda|gpu|ddp|nccl|\w*parallel|\w*distributed|\w*backend)s?"
-    # what is done on CUDA besides, `cuda_sync`, and no number of a device
-    r"|(?:cuda|gpu)_(?!(?:ids?|index|indices|nums?|count|devices?|name)\Z)\w+)\Z",
+    # what is done on CUDA besides, `cuda_sync`, and no number, size or path
+    r"|(?:cuda|gpu)_(?:\w+_)?(?:sync|synchronize|enabled?|available|required|only|timing|timer|profiling|acceleration|support))\Z",
     re.IGNORECASE,
 )
 # `if cpu: … else: assert …`
