@@ -931,6 +931,30 @@ def test_a_function_of_which_a_part_is_given(made: str, real: bool) -> None:
 
 
 @pytest.mark.parametrize(
+    ("run", "head", "real"),
+    [
+        ("Rows", "from otherlib import Rows\n", True),
+        ("otherlib.rows.Rows", "import otherlib.rows\n", True),
+        ("map", "", True),
+        # Who may give the device anew.
+        ("run", "def run(rows, f):\n    return f(rows, device='cuda')\n", False),
+        ("run", "from .runs import run\n", False),
+        ("run", "from .runs import *\n", False),
+        ("runs.run", "from . import runs\n", False),
+        ("self.run", "", False),
+        ("word.run", "", False),
+    ],
+)
+def test_who_is_given_a_part_of_a_function(run: str, head: str, real: bool) -> None:
+    made = f"        self.rows = {run}(rows, functools.partial(self._pack, device=self.device))"
+    files = {
+        "made.py": head + LOADS.format(made=made),
+        "runs.py": "def run(rows, f):\n    return f(rows, device='cuda')\n",
+    }
+    assert ("tdev.tensor(" in migrated(files).code) is not real
+
+
+@pytest.mark.parametrize(
     ("call", "real"),
     [
         ("_mask(3, x.device, **more)", True),

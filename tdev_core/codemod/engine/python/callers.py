@@ -1842,20 +1842,26 @@ def _call_of(statement: _Statement, node: ast.AST) -> ast.Call | None:
     call, above, *_ = [*statement.tree.ancestors(node), None, None]
     if not isinstance(call, ast.Call):
         return None
-    return call if call.func is node else _call_in_part(call, node, above)
+    if call.func is node:
+        return call
+    part = _call_in_part(call, node)
+    if isinstance(above, ast.keyword):
+        above = next(statement.tree.ancestors(above), None)
+    if part is None or not isinstance(above, ast.Call):
+        return None
+    return part if statement.devices.is_others(above.func) else None
 
 
-def _call_in_part(call: ast.Call, node: ast.AST, above: ast.AST | None) -> ast.Call | None:
+def _call_in_part(call: ast.Call, node: ast.AST) -> ast.Call | None:
     """Return what ``partial(function, device=x.device)`` makes of a function: a call that gives the rest, too, and never the same again.
 
-    For one that is handed to somebody right away; who has a name for it may give that anew.
+    For one that is handed to another package right away; who has a name for it may give that anew, and so may the tree's own.
     """
     match call:
         case ast.Call(args=[ast.Name() | ast.Attribute() as first, *args], keywords=keywords):
             if first is node and last_name(call.func) == "partial":
-                if isinstance(above, (ast.Call, ast.keyword)):
-                    rest = ast.keyword(None, ast.Constant(...))
-                    return ast.Call(first, [*args, ast.Starred(rest.value)], [*keywords, rest])
+                rest = ast.keyword(None, ast.Constant(...))
+                return ast.Call(first, [*args, ast.Starred(rest.value)], [*keywords, rest])
         case _:
             pass
     return None

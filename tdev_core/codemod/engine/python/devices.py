@@ -821,6 +821,19 @@ class Devices(Tensors):
         modules = imported_from(self._source).get(name, frozenset())
         return (known or bool(modules)) and all(self._known.is_own(each) for each in modules)
 
+    def is_others(self, func: ast.expr) -> bool:
+        """Tell whether a call means what another package has, and Python itself: neither the file's nor the tree's, nor an object's."""
+        while isinstance(func, ast.Attribute):
+            func = func.value
+        if not isinstance(func, ast.Name) or is_self(func) or self.is_variable(func):
+            return False
+        defined = rf"^[ \t]*(?:(?:async[ \t]+)?def|class)[ \t]+{func.id}\b|^{func.id}[ \t]*[:=]"
+        if re.search(defined, self._source, re.MULTILINE) is not None:
+            return False
+        imported = imported_from(self._source)
+        modules = imported.get(func.id, imported.get("*", frozenset()))
+        return not any(self._known.is_own(each) for each in modules)
+
     def refuses(self, function: ast.AST, parameter: str) -> bool:
         """Tell whether a function comes to its end only if what it is given is there, and names CUDA's no other way."""
         if not self._known.choices_stay or not isinstance(function, ast.FunctionDef):
