@@ -1029,6 +1029,17 @@ def test_what_is_chosen_from_by_a_comparison(at: str, chosen: str, real: bool) -
     assert changed({"made.py": text}, "made.py") is not real
 
 
+@pytest.mark.parametrize(("word", "real"), [("'cpu'", True), ("'cuda'", False)])
+def test_what_is_chosen_from_may_be_of_a_class_of_the_tree(word: str, real: bool) -> None:
+    body = "kept = torch.zeros(3, device=hazard.device)\nkept[0] = hazard[ids == 1]"
+    rows = (
+        f"class Rows:\n    def __init__(self, where={word}):\n        self.device = {word}\n\n"
+        "    def __getitem__(self, which):\n        return which\n"
+    )
+    files = {"made.py": function(body, "'cpu'", "hazard, ids"), "rows.py": rows}
+    assert changed(files, "made.py") is not real
+
+
 FILTERS = (
     "import torch\n\n\ndef low(n, device=None):\n    return torch.zeros(n, device=device)\n\n\n"
     "def low_of_two(n, device=None):\n    return torch.ones(n, device=device)\n"

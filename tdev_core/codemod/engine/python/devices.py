@@ -529,7 +529,7 @@ class Devices(Tensors):
                 around = self._around(node)
                 if self._asked_as_tensor(node) or holds_tensors(around, name):
                     return True
-                if self._is_masked(node):
+                if self._is_masked(node) and not self._known.keeps_words("device"):
                     return True
                 return any(used_as_tensor(around, other) for other in self._also_called(node))
             case ast.Attribute(attr=attr):
@@ -542,7 +542,10 @@ class Devices(Tensors):
                 return False
 
     def _is_masked(self, node: ast.Name) -> bool:
-        """Tell whether the items of a variable are chosen by a comparison, as those of a tensor: ``found[ids == each]``."""
+        """Tell whether the items of a variable are chosen by a comparison, as those of a tensor: ``found[ids == each]``.
+
+        So may those of a class of the tree, which says nothing where one keeps a word for its device.
+        """
         home = self._scope(node, node.id)
         for use in self._uses_in(home, node.id):
             parent = next(self._tree.ancestors(use), None)

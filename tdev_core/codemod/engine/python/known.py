@@ -70,6 +70,10 @@ class Known:
             return False
         return _may_be_of(classes, owner, attr, text)
 
+    def keeps_words(self, attr: str) -> bool:
+        """Tell whether a class of the tree, and none of settings, keeps a word in an attribute."""
+        return any(SETTINGS_CLASS.search(name) is None for name in _keeping(self.words, attr))
+
     def is_constant(self, name: str, imported_from: str) -> bool:
         """Tell whether an imported name is a constant of the tree; ``.`` for a relative import."""
         return name in self.constants and self.is_own(imported_from)
