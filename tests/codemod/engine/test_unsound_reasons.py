@@ -544,3 +544,19 @@ def test_a_flag_besides_is_one(name: str) -> None:
         f'        raise RuntimeError("CUDA is needed")\n    return torch.zeros(3, device="cuda")\n'
     )
     assert "not tdev.cuda.is_available()" in migrated({"made.py": text}).code
+
+
+@pytest.mark.parametrize(
+    ("imported", "called", "stays"),
+    [
+        ("import matplotlib.pyplot as plt", "plt.scatter", False),
+        ("from matplotlib.pyplot import scatter", "scatter", False),
+        ("from torch.nn.parallel import scatter", "scatter", True),
+        ("from mmcv.parallel import scatter", "scatter", True),
+        ("from torch.nn.parallel import scatter_gather", "scatter_gather.scatter", True),
+        ("import torch.nn as nn", "nn.parallel.scatter", True),
+    ],
+)
+def test_a_scatter_of_points_is_not_torchs(imported: str, called: str, stays: bool) -> None:
+    text = f"{imported}\nimport torch\n\n\ndef show(x: torch.Tensor):\n    if x.is_cuda:\n        {called}(x, [1, 2])\n"
+    assert ("if x.is_cuda:" in migrated({"made.py": text}).code) is stays

@@ -34,6 +34,9 @@ from tdev_core.codemod.engine.staying import DOUBLE
 from tdev_core.codemod.engine.survey import GUARDED
 from tdev_core.codemod.engine.vocabulary import DEVICE_NAME, NOTE
 
+# `scatter(data, [device])`, which copies to CUDA's devices alone where it is torch's or MMCV's.
+_SCATTERS = re.compile(r"(?<![\w.])((?:\w+\.)*)scatter\(\s*\w+,\s*\[")
+_HAS_SCATTER = re.compile(r"(?:torch|tdev|mmcv|mmengine)\b")
 _GPU_PACKAGES = r"\b(?:onnxruntime|paddlepaddle|tensorflow|faiss|mxnet)[-_]gpu\b"
 _NVIDIA = r"\bnvidia[-_]smi\b|\bnvcc\b|(?i:nvlink)|\bnvml[A-Z]"
 # A package's name, alone or in that of a flag (`_TRITON_AVAILABLE`).
@@ -58,8 +61,6 @@ _CUDA_ONLY = re.compile(
     r"|\bare_deterministic_algorithms_enabled\b|\b\w*deterministic\w*\s+and\s+[\w.]+\.(?:type|is_cuda)\b"
     # the number of a GPU, as packages beside torch are told it, which count CUDA's alone
     r"|\bcuda_device[ \t]*=[ \t]*(?:-?\d|[\w.]+\.index\b)"
-    # `scatter(data, [device])`, torch's and MMCV's, which copies to CUDA's devices alone
-    r"|\bscatter\(\s*\w+,\s*\["
     # CUDA graphs of the program's own, without which it runs as well
     r"|\bcuda_graphs?_\w+|\buse_cuda_graphs?\b|\b\w*_cudagraphs?\b"
     # a class or a flag of the program's own: `CUDAHashMap(`, `WITH_CUDA_HASH_MAP`
@@ -708,6 +709,8 @@ def guards_cuda_only(file: File, node: cst.CSTNode, only: re.Pattern[str] = _CUD
         texts = [file.unanswered(tree.source[low:high], chosen=True) for low, high in spans]
         if nvidias and any(nvidias & set(_CALLS.findall(t)) for t in texts):
             return True
+        if only is _CUDA_ONLY and any(_scatters(file, text) for text in texts):
+            return True
         return any(only.search(text) for text in texts)
 
     nvidias: frozenset[str] = frozenset()
@@ -789,6 +792,15 @@ def uses_cudas(file: File, *spans: Span) -> bool:
     """Tell whether one of these parts of a file uses what only CUDA has."""
     cudas = file.cudas
     return cudas is not None and any(cudas.within(span) for span in spans)
+
+
+def _scatters(file: File, text: str) -> bool:
+    """Tell whether a text copies to several devices by torch's or MMCV's ``scatter``, as the imports tell, and plots no points."""
+    for found in _SCATTERS.finditer(text) if file.python is not None else ():
+        name = f"{found[1]}scatter".partition(".")[0]
+        if file.python is not None and _HAS_SCATTER.match(file.python.names[0].get(name, "")):
+            return True
+    return False
 
 
 _CALLS = re.compile(r"\b(\w+)\(")
