@@ -1339,17 +1339,20 @@ class _Tree:
     def _is_given_real_by_others(self, name: str, attr: str) -> bool:
         """Tell whether others, too, give objects of a class a real device, as far as those are called or annotated after it or an heir of it."""
         family = {name, *self._heirs_of(name)}
+        names = [snake(each) for each in family]
         return all(
             value is not None and statement.devices.is_own_device(value)
-            for statement, owner, value in self._given.get(attr, ())
-            if statement.devices.class_of(owner) in family
-            or any(snake(each).endswith(snake(last_name(owner))) for each in family)
+            for statement, kind, called, value in self._given.get(attr, ())
+            if kind in family or any(each.endswith(called) for each in names)
         )
 
     @cached_property
-    def _given(self) -> dict[str, list[tuple[_Statement, ast.expr, ast.expr | None]]]:
-        """Values that the tree gives to the devices of other objects, ``model.device = word``, tests aside; None where it is one of several."""
-        found: dict[str, list[tuple[_Statement, ast.expr, ast.expr | None]]] = {}
+    def _given(self) -> dict[str, list[tuple[_Statement, str, str, ast.expr | None]]]:
+        """Values that the tree gives to the devices of other objects, ``model.device = word``, tests aside; None where it is one of several.
+
+        With the class of the object, and what it is called.
+        """
+        found: dict[str, list[tuple[_Statement, str, str, ast.expr | None]]] = {}
         places = (
             (number, each.start(1))
             for number, text in enumerate(self._texts)
@@ -1365,7 +1368,9 @@ class _Tree:
                             is_self(part.value) or is_of_settings(ast.unparse(part.value))
                         ):
                             given = None if steps else node.value
-                            found.setdefault(part.attr, []).append((statement, part.value, given))
+                            kind = statement.devices.class_of(part.value)
+                            called = snake(last_name(part.value))
+                            found.setdefault(part.attr, []).append((statement, kind, called, given))
         return found
 
     def words(self) -> frozenset[str]:
