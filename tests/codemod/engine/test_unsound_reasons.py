@@ -560,3 +560,15 @@ def test_a_flag_besides_is_one(name: str) -> None:
 def test_a_scatter_of_points_is_not_torchs(imported: str, called: str, stays: bool) -> None:
     text = f"{imported}\nimport torch\n\n\ndef show(x: torch.Tensor):\n    if x.is_cuda:\n        {called}(x, [1, 2])\n"
     assert ("if x.is_cuda:" in migrated({"made.py": text}).code) is stays
+
+
+def test_a_row_of_a_test_that_stays_keeps_no_other_row() -> None:
+    text = (
+        "import pytest\nimport torch\n\n\n@pytest.mark.parametrize(\n    'dev',\n    [\n        'cpu',\n"
+        "        pytest.param('cuda', marks=pytest.mark.skipif(not torch.cuda.is_available(), reason='no')),\n"
+        "        pytest.param('mps', marks=pytest.mark.skipif(not torch.backends.mps.is_available(), reason='no')),\n"
+        "    ],\n)\ndef test_it(dev):\n    torch.cuda.synchronize()\n    assert torch.zeros(3, device='cuda').sum() == 0\n"
+    )
+    code = migrated({"made.py": text}).code
+    assert "skipif(not torch.cuda.is_available()" in code
+    assert "tdev.cuda.synchronize()" in code and "tdev.zeros(3" in code

@@ -10,8 +10,10 @@ import libcst as cst
 from tdev_core.codemod.engine.analysis.nodes import dotted
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.arms import enclosing_function
+from tdev_core.codemod.engine.rules.cudas_arms import CALLS_CUDA
 from tdev_core.codemod.engine.rules.early_exits import after_early_exit
 from tdev_core.codemod.engine.survey import is_for_tests
+from tdev_core.codemod.engine.vocabulary import without_prose
 
 
 def leave_what_it_opens(
@@ -148,15 +150,19 @@ def leave_what_it_lets_through(file: File, question: cst.CSTNode) -> None:
         file.untouched.append(later)
 
 
-def leave_decorated(file: File, question: cst.CSTNode) -> None:
+def leave_decorated(file: File, question: cst.CSTNode, *, rows: bool = False) -> None:
     """Leave the test whose decorator skips it where there is no CUDA: it stays CUDA's with that. So do all, by a name for one.
 
-    ``pytestmark`` is that of all tests of the module, or the class, that it stands in.
+    ``pytestmark`` is that of all tests of the module, or the class, that it stands in. Where ``rows`` of other devices stand
+    beside the one that is skipped, a test that names CUDA itself runs for them, too.
     """
     for parent in file.tree.ancestors(question):
         if isinstance(parent, cst.Decorator):
             file.untouched.append(file.tree.span(parent))  # and the values that it lists for it
-            file.untouched.append(file.tree.span(file.tree.parents[parent]))
+            test = file.tree.parents[parent]
+            body = file.tree.text(test.body) if isinstance(test, cst.FunctionDef) else ""
+            if not rows or CALLS_CUDA.search(without_prose(body)) is None:
+                file.untouched.append(file.tree.span(test))
             return
         if isinstance(parent, cst.Assign) and isinstance(parent.value, (cst.Call, cst.List)):
             name = file.tree.text(parent.targets[0].target)

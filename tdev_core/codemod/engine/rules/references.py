@@ -443,7 +443,7 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
             )
             kept_question(file, found, ARMS, said, "note")
             leave_what_it_opens(file, found.node)
-            leave_decorated(file, found.node)
+            leave_decorated(file, found.node, rows=True)
             return
         if not file.options.program and tries_in_double(file, found.node):
             said = f"{name} decides about a test in double precision, which MPS has not; {LEFT}"
