@@ -479,6 +479,15 @@ def test_a_model_that_is_moved_has_not_placed_itself(moved: str) -> None:
     assert "if torch.cuda.is_available() else" not in migrated({"made.py": text}).code
 
 
+def test_what_a_model_gives_may_be_handed_on() -> None:
+    text = (
+        'import clip\nimport torch\n\n\ndef run(x):\n    device = "cuda" if torch.cuda.is_available() else "cpu"\n'
+        '    model, _ = clip.load("x")\n    model.eval()\n    out = model.encode_image(x.to(device))\n'
+        "    return torch.nn.functional.normalize(out).cpu()\n"
+    )
+    assert "if torch.cuda.is_available() else" in migrated({"made.py": text}).code
+
+
 def test_a_model_of_an_object_that_is_moved_has_not_placed_itself() -> None:
     text = (
         "import timm\nimport torch\n\n\nclass Run:\n    def __init__(self):\n"

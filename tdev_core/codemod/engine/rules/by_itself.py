@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Collection
 
 import libcst as cst
 
@@ -92,12 +93,13 @@ class _Home:
 
     def are_moved(self, takers: list[ast.expr]) -> bool:
         """Tell whether one of what takes the inputs, by any of its names, is moved or given to a callable, which may move it."""
+        called = {ast.unparse(each) for each in takers}
         names = {name for each in takers for name in self._names(each)}
         for _ in range(_DEEP):  # `net = model.half()`
             names |= {
                 name
                 for name, given in self._given.items()
-                if any(not names.isdisjoint(_chain(each)) for each in given)
+                if any(not names.isdisjoint(_chain(each, called)) for each in given)
             }
         attributes = {name.rpartition(".")[2] for name in names if "." in name}
         # Whoever holds the object may move its attributes.
@@ -113,7 +115,7 @@ class _Home:
                 case _:
                     continue
             for each in asked:
-                chain = _chain(each)
+                chain = _chain(each, called)
                 if not names.isdisjoint(chain):
                     return True
                 if any("." in part and part.rpartition(".")[2] in attributes for part in chain):
@@ -127,8 +129,11 @@ class _Home:
         return names.union(*(self._names(each, deep - 1) for each in given))
 
 
-def _chain(node: ast.expr) -> list[str]:
-    """Return what the parts of a chain of attributes and of calls of methods are called: ``model.eval()`` is ``model``, too."""
+def _chain(node: ast.expr, called: Collection[str] = ()) -> list[str]:
+    """Return what the parts of a chain of attributes and of calls of methods are called: ``model.eval()`` is ``model``, too.
+
+    What is ``called`` with inputs gives something else.
+    """
     parts = []
     while True:
         if isinstance(node, (ast.Name, ast.Attribute)):
@@ -136,7 +141,9 @@ def _chain(node: ast.expr) -> list[str]:
         match node:
             case ast.Attribute(value=value) | ast.Subscript(value=value) | ast.Starred(value=value):
                 node = value
-            case ast.Call(func=ast.Attribute(value=value)):
+            case ast.Call(func=ast.Attribute(value=value) as func):
+                if ast.unparse(func) in called:
+                    return []
                 node = value
             case _:
                 return [each for each in parts if each != "self"]
