@@ -219,13 +219,14 @@ def after_what_refuses(file: File) -> None:
     tree = file.python
     lightning = file.in_code(_LIGHTNING, "lightning") is not None
     failing = _failing(tree, lightning, nvml) if tree is not None else {}
+    runs_the_tool = "nvidia-smi" in source and _RUNS_THE_TOOL.search(source) is not None
     for statement in tree.statements if tree is not None else ():
         if tree is None or not isinstance(statement, (ast.Expr, ast.Assign, ast.AnnAssign)):
             continue
         refuses = _refuses(statement.value, lightning, nvml)
         if refuses is None and isinstance(statement.value, ast.Call):
             refuses = failing.get(ast.unparse(statement.value.func))
-            if refuses is None and _RUNS_THE_TOOL.search(source) is not None:
+            if refuses is None and runs_the_tool:
                 around = (p for p in tree.ancestors(statement) if isinstance(p, FUNCTIONS))
                 home = next(around, None)
                 apart = home is not None and _takes_apart(tree, home, statement)
