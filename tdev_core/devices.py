@@ -119,12 +119,10 @@ def _place(what: Any) -> Any:
 def _asked(what: Any) -> Any:
     """Return the device that a question is about: on CUDA it is the comparison that it was, of any other accelerator too."""
     place = _place(what)
-    if current() is Backend.CUDA and isinstance(place, str):
-        parts = _SPEC.match(place)
-        return torch.device("cuda") if parts is not None and parts["type"] == "cuda" else place
-    if current() is Backend.CUDA and isinstance(place, torch.device):
-        return place
-    return translate(place)
+    if current() is not Backend.CUDA or not isinstance(place, (str, torch.device)):
+        return translate(place)
+    parts = _SPEC.match(str(place))
+    return torch.device("cuda") if parts is not None and parts["type"] == "cuda" else None
 
 
 _NOTHING = object()

@@ -116,14 +116,23 @@ def _say_floor(files: Sequence[Found], summary: Summary) -> None:
 
 
 def _say_what_names_torch(files: Sequence[Found], summary: Summary) -> None:
-    """Say where the project names torch, and has to name tdev beside it now that its code imports that."""
+    """Say where the project names torch, and has to name tdev beside it once its code imports that."""
     if not summary.changes["import"] and not summary.changes["tdev-import"] or not files:
         return
     required, sorted_by_name = names_torch_alone(files[0].path.absolute().parent)
     if required is not None:
-        err(f"{required} requires torch; the code imports tdev now: require it there, too.")
+        said = "requires torch; what is rewritten imports tdev: require that there, too."
+        err(f"{_from_here(required)} {said}")
     if sorted_by_name is not None:
-        err(f"{sorted_by_name} names torch for the order of imports: name tdev there, too.")
+        err(f"{_from_here(sorted_by_name)} names torch to sort imports by: name tdev there, too.")
+
+
+def _from_here(place: str) -> str:
+    """Return a place as it is seen from the working directory, where it lies below that."""
+    try:
+        return str(Path(place).relative_to(Path.cwd()))
+    except ValueError:
+        return place
 
 
 def _session(

@@ -114,19 +114,26 @@ def test_long_lists_are_read_in_time(tmp_path: Path) -> None:
     ("source", "project", "said"),
     [
         (CHOICE, '[project]\ndependencies = ["torch"]\n', "pyproject.toml:2 requires torch"),
-        (CHOICE, "[tool.isort]\nknown_deep = ['torch']\n", "toml:2 names torch for the order"),
+        (CHOICE, "[tool.isort]\nknown_deep = ['torch']\n", "pyproject.toml:2 names torch to sort"),
         (CHOICE, "[tool.isort]\nknown_deep = ['tdev', 'torch']\n", ""),
         ("x = 1\n", '[project]\ndependencies = ["torch"]\n', ""),
     ],
 )
 def test_a_rewritten_project_is_told_what_has_to_name_tdev(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], source: str, project: str, said: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    source: str,
+    project: str,
+    said: str,
 ) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / "pyproject.toml").write_text(project)
     (tmp_path / "train.py").write_text(source)
-    main(["--force", str(tmp_path / "train.py")])
+    monkeypatch.chdir(tmp_path)
+    main(["--force", "--diff", "train.py"])
+    main(["--force", "train.py"])
     err = capfd.readouterr().err
-    assert said in err if said else "too." not in err
+    assert err.count(f"\n{said}") == 2 if said else "too." not in err
     main(["--force", str(tmp_path / "train.py")])
     assert "too." not in capfd.readouterr().err

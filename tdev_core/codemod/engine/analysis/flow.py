@@ -346,12 +346,11 @@ class Flow:
                 said = self._said_of_self(node, attr)
                 if said is not None:
                     kinds = kinds - {Kind.UNKNOWN, Kind.NONE} | said
-                elif self._is_a_field_of_words(node, attr):
-                    kinds.add(
-                        Kind.UNKNOWN
-                    )  # the value is a default: who makes an object may say another
-                elif not kinds & MAY_BE_CUDA and f"{self._owner(node)}.{attr}" in self.known.words:
-                    kinds.add(Kind.UNKNOWN)  # a base class in another file may set another
+                elif self._is_a_field_of_words(node, attr) or (
+                    not kinds & MAY_BE_CUDA and f"{self._owner(node)}.{attr}" in self.known.words
+                ):
+                    # Who makes an object, or a base class in another file, may set another.
+                    kinds.add(Kind.UNKNOWN)
                 return frozenset(kinds) or UNKNOWN
             if self._is_a_field_of_words(node, attr):
                 return UNKNOWN

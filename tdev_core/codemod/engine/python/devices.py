@@ -164,13 +164,23 @@ def _is_for_another(statement: ast.stmt, name: str) -> bool:
     return True
 
 
-def _refuses_without_cuda(statement: ast.stmt) -> bool:
+def refuses_without_cuda(statement: ast.stmt) -> bool:
     """Tell whether a statement raises where there is no CUDA."""
     return (
         isinstance(statement, ast.If)
         and ast.unparse(statement.test) == "not torch.cuda.is_available()"
         and isinstance(statement.body[-1], ast.Raise)
     )
+
+
+def links_of(chain: ast.stmt) -> list[ast.If]:
+    """Return an ``if`` with each ``elif`` of it."""
+    links: list[ast.If] = []
+    rest = [chain]
+    while len(rest) == 1 and isinstance(rest[0], ast.If):
+        links.append(rest[0])
+        rest = rest[0].orelse
+    return links
 
 
 def documents_device(
@@ -859,11 +869,8 @@ class Devices(Tensors):
 
         Each of its tests asks for words alone: under a condition more, ``and strict``, CUDA's comes by.
         """
-        links: list[ast.If] = []
-        rest: list[ast.stmt] = [chain]
-        while len(rest) == 1 and isinstance(rest[0], ast.If):
-            links.append(rest[0])
-            rest = rest[0].orelse
+        links = links_of(chain)
+        rest = links[-1].orelse if links else []
         if not any(OTHERS.search(ast.unparse(link.test)) for link in links):
             return False
         for link in links:
@@ -873,7 +880,7 @@ class Devices(Tensors):
             if not any("cuda" in str(word) or str(word) in "cuda" for word in words):
                 continue
             # Asked otherwise, `kind in ("cuda", "gpu")`, its arm is not known for CUDA's, and the question in it becomes tdev's.
-            if not any(_refuses_without_cuda(each) for each in link.body):
+            if not any(refuses_without_cuda(each) for each in link.body):
                 return False
             match link.test:
                 case ast.Call(args=[ast.Constant(value="cuda")]):

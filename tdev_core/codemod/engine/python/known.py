@@ -66,9 +66,7 @@ class Known:
         ``text`` is what the object is used in, ``source`` the whole of that.
         """
         classes = _spoken_of(self.words, attr, source) if self.words else ()
-        if not classes:
-            return False
-        return _may_be_of(classes, owner, attr, text)
+        return bool(classes) and _may_be_of(classes, owner, attr, text)
 
     def keeps_words(self, attr: str) -> bool:
         """Tell whether a class of the tree, and none of settings, keeps a word in an attribute."""

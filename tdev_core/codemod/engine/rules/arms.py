@@ -8,6 +8,7 @@ import re
 import libcst as cst
 
 from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.python.devices import links_of, refuses_without_cuda
 from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.vocabulary import OTHERS, SHARED_LIST
 
@@ -89,28 +90,26 @@ def refuses_beside_others(file: File, question: cst.CSTNode) -> bool:
     ``if device.startswith("cuda"): if not torch.cuda.is_available(): raise …``, ``elif device.startswith("mps"): …``: whoever
     reads that such a name was refused, in other files as well, relies on the question being CUDA's.
     """
-    parents = file.tree.parents
-    denied = parents[parents[question]]
-    inner = parents.get(denied)
-    if not isinstance(denied, cst.UnaryOperation) or not isinstance(inner, cst.If):
+    tree = file.python if "not " in file.tree.source else None
+    asked = tree.at(file.tree.span(question)) if tree is not None else None
+    if tree is None or asked is None:
         return False
-    outer = parents.get(parents[inner])
-    if not isinstance(outer, cst.If) or outer.body is not parents[inner]:
+    around = list(tree.ancestors(asked))
+    match around[:4]:
+        case [ast.Call(), ast.UnaryOp(), ast.If() as inner, ast.If() as link]:
+            pass
+        case _:
+            return False
+    if inner not in link.body or not refuses_without_cuda(inner):
         return False
-    last = inner.body.body[-1]
-    if not isinstance(last, cst.SimpleStatementLine) or not isinstance(last.body[-1], cst.Raise):
+    if re.search(r"[\"']cuda\b", ast.unparse(link.test)) is None:
         return False
-    if re.search(r"[\"']cuda\b", file.tree.text(outer.test)) is None:
-        return False
-    root = outer
-    while isinstance(above := parents[root], cst.If) and above.orelse is root:
-        root = above
-    tests, link = [], root.orelse
-    while isinstance(link, cst.If):
-        tests.append(file.tree.text(link.test))
-        link = link.orelse
-    tests.append(file.tree.text(root.test))
-    return any(OTHERS.search(text) is not None for text in tests)
+    chain = link
+    for above in around[4:]:
+        if not isinstance(above, ast.If) or above.orelse != [chain]:
+            break
+        chain = above
+    return any(OTHERS.search(ast.unparse(each.test)) is not None for each in links_of(chain))
 
 
 def decides_beside_other_arms(file: File, node: cst.CSTNode) -> bool:

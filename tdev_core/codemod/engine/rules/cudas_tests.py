@@ -210,9 +210,7 @@ def _opened(python: PythonTree, asked: ast.AST, seen: set[str]) -> Iterator[ast.
                     yield from (body, rest)
             case ast.BoolOp(values=values):
                 yield from (each for each in values if each is not below)
-            case ast.BinOp() | ast.List() | ast.Tuple() | ast.Starred():
-                pass
-            case ast.keyword():
+            case ast.BinOp() | ast.List() | ast.Tuple() | ast.Starred() | ast.keyword():
                 pass
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
                 inside = below in parent.decorator_list

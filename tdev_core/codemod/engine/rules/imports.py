@@ -101,8 +101,9 @@ def _stay_with_their_questions(file: File) -> None:
         return
     kept = {found.node for found, answered in file.asked.values() if answered == ANSWERED}
     used = set(file.used)
+    references = every_reference(file)
     for binding in asked:
-        mine = [each for each in every_reference(file) if binding in each.bindings]
+        mine = [each for each in references if binding in each.bindings]
         goes = [each for each in mine if each.node in used]
         if not mine or (goes and kept.isdisjoint(each.node for each in mine)):
             continue
