@@ -129,10 +129,10 @@ _MADE = re.compile(
 _OPENS_A_SCOPE = re.compile(rb"[ \t]+(?:async[ \t]+def|def|class)\b")
 _BLOCK = re.compile(rb"(?:if|elif|else|try|except|finally|with|match)\b")
 # Whose devices torch is never given; a file that has torch as well may hand one to the other.
-_OF_ANOTHER_FRAMEWORK = re.compile(
-    rb"\A(?![\s\S]*\btorch\b)[\s\S]*?^(?:import|from)[ \t]+(?:paddle|tensorflow|jax|mindspore|mxnet)\b",
-    re.MULTILINE,
+_ANOTHER_FRAMEWORK = re.compile(
+    rb"^(?:import|from)[ \t]+(?:paddle|tensorflow|jax|mindspore|mxnet)\b", re.MULTILINE
 )
+_SAYS_TORCH = re.compile(rb"torch(?<!\wtorch)\b")
 _CLASS = re.compile(rb"^class[ \t]+(\w+)[ \t]*(?:\(([^)]*)\))?", re.MULTILINE)
 # Of a class, `_device: str`, and no parameter on a line of its own.
 # Alone or among others: `Optional[str]`, `torch.device | str`, `Literal["cpu", "cuda"]`.
@@ -294,7 +294,7 @@ class Survey:
                     self._gives_torch.add(source.rpartition(".")[2])
                     self._takes_torch.setdefault(own, set()).add(source.rpartition(".")[2])
         self._ask_backends = self._ask_backends or b"get_backend" in raw
-        self._uses_ray = self._uses_ray or _IMPORTS_RAY.search(raw) is not None
+        self._uses_ray = self._uses_ray or (b" ray" in raw and _IMPORTS_RAY.search(raw) is not None)
         if b"sys.modules" in raw:
             self._put_in_place.update(name.decode() for name in _PUT_IN_PLACE.findall(raw))
         if b"test_" in raw:
@@ -406,7 +406,7 @@ class Survey:
             # At a margin, or in a block there, and nowhere with another value.
             made = _MADE.match(found[1]) is not None
             made = made and (not before[1] or _is_in_a_block_of_the_module(raw, found.start()))
-            if made or _OF_ANOTHER_FRAMEWORK.search(raw) is None:
+            if made or not _is_of_another_framework(raw):
                 (self._constants if made else self._no_constants).add(constant.decode())
 
     def _see_folders(self, path: PurePath) -> None:
@@ -649,7 +649,8 @@ class Survey:
         )
 
 
-_RENAMED = re.compile(rb"\b(\w+)[ \t]+as[ \t]+(\w+)")
+_AS = re.compile(rb" as[ \t]+(\w+)")  # begins with what `re` finds many times faster than a name
+_LAST_NAME = re.compile(rb"\w+(?=[ \t]*\Z)")
 _OF_NO_TREE = (b"torch.", b"nn.", b"F.", b"math.", b"np.", b"numpy.")
 _NAMES_A_DEVICE = re.compile(rb"[\"']cuda|\.cuda\(|\.is_cuda\b|\btorch\.(?:device\(|cuda\.)")
 # Without one of these there is none.
@@ -773,6 +774,14 @@ def _called(text: bytes) -> tuple[set[bytes], set[bytes]]:
     return names - dotted, others
 
 
+def _renamed(raw: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Yield what a text calls by another name, and that name."""
+    for found in _AS.finditer(raw):
+        named = _LAST_NAME.search(raw, raw.rfind(b"\n", 0, found.start()) + 1, found.start())
+        if named is not None:
+            yield named[0], found[1]
+
+
 def silent_functions(
     texts: Sequence[bytes],
 ) -> tuple[frozenset[str], frozenset[str], frozenset[bytes]]:
@@ -790,7 +799,7 @@ def silent_functions(
     unseen: set[bytes] = set()
     for raw in texts:
         torchs = {word for line in _FROM_TORCH.findall(b"\n" + raw) for word in _NAME.findall(line)}
-        renamed = _RENAMED.findall(raw)
+        renamed = list(_renamed(raw))
         for pattern in (_OF_MARGIN, _OWNER):
             for found in pattern.finditer(raw):
                 name, text = found[1], found[0]
@@ -894,6 +903,10 @@ def _reached(known: set[tuple[str, str]], ways: Mapping[str, set[str]]) -> set[t
         found |= more
         todo += more
     return found
+
+
+def _is_of_another_framework(raw: bytes) -> bool:
+    return _SAYS_TORCH.search(raw) is None and _ANOTHER_FRAMEWORK.search(raw) is not None
 
 
 def _is_in_a_block_of_the_module(raw: bytes, at: int) -> bool:

@@ -400,7 +400,9 @@ SHARED_LIST = re.compile(
 def says_mps(code: str) -> bool:
     """Tell whether code asks for MPS or any accelerator, or makes a device of one, and not only in ``("cuda", "mps")``."""
     return (
-        _OF_MPS.search(code) is not None and _OF_MPS.search(SHARED_LIST.sub("", code)) is not None
+        ("mps" in code or "torch.accelerator" in code)
+        and _OF_MPS.search(code) is not None
+        and _OF_MPS.search(SHARED_LIST.sub("", code)) is not None
     )
 
 

@@ -82,7 +82,7 @@ _OWNERS = re.compile(rb"(\w+)(?:\[[^\[\]]*\])*\.device\b")
 _BY_ITSELF = re.compile(rb"[ \t]*(?:\w+_)?\Z")
 _KEPT_BY_NAME = re.compile(rb"device[ \t]*(?:=(?!=)|:)")
 _KEPT = re.compile(rb"device[ \t]*(?:=(?!=)|:|\(self\))")
-_GIVES_ANOTHER = re.compile(rb"(?<!self)(?<!cls)\.((?:\w+_)?device)[ \t]*=(?!=)")
+_GIVES_ANOTHER = re.compile(rb"\.(?<!self\.)(?<!cls\.)((?:\w+_)?device)[ \t]*=(?!=)")
 _KEEPS = re.compile(rb"(?:self\.|def[ \t]+)((?:\w+_)?)\Z")
 _OF_ALL = re.compile(rb"\n[ \t]+((?:\w+_)?)\Z")
 _REACH = 6000
@@ -931,7 +931,7 @@ class _Tree:
     def _are_all(self, name: str, heads: list[_Use]) -> bool:
         """Tell whether there is no other function of a name, of which the signature could not be read, or what is given it."""
         word = name.encode()
-        given = re.compile(rb"(?<!\w)" + word + rb"[ \t]*=(?!=)")
+        given = re.compile(word + rb"(?<!\w" + word + rb")[ \t]*=(?!=)")
         head = re.compile(rb"def[ \t]+" + word + rb"(?!\w)")
         heads_seen = 0
         for text in (self._texts[number] for number in self._with_word(word)):

@@ -111,12 +111,11 @@ def _may_be_of(classes: tuple[str, ...], owner: str, attr: str, text: str) -> bo
 @lru_cache(maxsize=64)  # a text is asked for each of its devices
 def _spoken_of(words: frozenset[str], attr: str, source: str) -> tuple[str, ...]:
     """Return the classes that keep a word in an attribute and that a text speaks of."""
-    classes = [name for name in _keeping(words, attr) if name in source]
-    said = set(_WORD.findall(source)) if classes else ()
-    return tuple(name for name in classes if name in said)
-
-
-_WORD = re.compile(r"\w+")
+    return tuple(
+        name
+        for name in _keeping(words, attr)
+        if name in source and re.search(rf"{name}(?<!\w{name})\b", source) is not None
+    )
 
 
 @lru_cache(maxsize=64)

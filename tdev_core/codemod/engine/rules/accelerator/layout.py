@@ -70,11 +70,9 @@ def join_lines(file: File) -> None:
     """
     if not file.changes or file.pieces:
         return
-    limit = file.options.line_length or _formatters(file.tree.source)
-    if limit:
-        layout = _Layout(file, limit)
-        layout.join()
-        file.changes = {(c.start, c.end): c for c in layout.changes}
+    layout = _Layout(file, file.options.line_length)
+    layout.join()
+    file.changes = {(c.start, c.end): c for c in layout.changes}
 
 
 _LONGER = ("is_accelerator(", "answers_cuda(", "tdev.standins.", "device(")
@@ -122,13 +120,19 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 class _Layout:
     """One attempt to write all that is planned; ``changes`` is how."""
 
-    def __init__(self, file: File, limit: int) -> None:
+    def __init__(self, file: File, limit: int | None) -> None:
         self.file = file
-        self.limit = limit
+        self._limit = limit
         self.changes = file.flattened()
         kinds = (cst.SimpleStatementLine, cst.BaseCompoundStatement)
         found = [n for n in _statements(file.tree.module, file) if isinstance(n, kinds)]
         self._statements = sorted(((_start(file, n), n) for n in found), key=lambda pair: pair[0])
+
+    @cached_property
+    def limit(self) -> int:
+        """How long a line may be: where nobody says so, what the formatter allows that the file fits; 0 where it fits none."""
+        # Looked for where it is asked: for that, all texts of a file are taken apart.
+        return self._limit or _formatters(self.file.tree.source)
 
     def write(self) -> list[Change]:
         """Write it, and return the changes whose lines stay too long."""
