@@ -51,6 +51,8 @@ class ProgramTree:
     """What classes and modules of the tree call devices by, by ``owner.NAME``: ``"cuda"`` of ``DeviceType.CUDA``."""
     word_devices: frozenset[str] = frozenset()
     """``Class.attribute`` of each class that has, or inherits, a device that is a word: ``_device: str``."""
+    tests_hold_words: bool = False
+    """Whether a ``conftest.py``, or another module that tests share, holds a word for a device."""
     told_devices: frozenset[Asked] = frozenset()
     """The questions about tensors and devices that only all files together can answer, and that they say yes to."""
     kernel_rooms: frozenset[str] = frozenset()

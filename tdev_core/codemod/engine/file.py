@@ -35,10 +35,11 @@ from tdev_core.codemod.engine.python.known import Known
 from tdev_core.codemod.engine.python.lines import Span
 from tdev_core.codemod.engine.python.takers import Takers
 from tdev_core.codemod.engine.python.tree import PythonTree
-from tdev_core.codemod.engine.survey import KERNELS
+from tdev_core.codemod.engine.survey import KERNELS, is_tried
 from tdev_core.codemod.engine.vocabulary import (
     CUTS,
     NOTE,
+    holds_a_word,
     kept_by,
     may_be_kept,
     places,
@@ -114,7 +115,10 @@ class File:
         self.resolver = Resolver(
             self.tree, self.scopes, names, either=options.style != "accelerator"
         )
-        self.flow = Flow(self.resolver, known)
+        self.is_of_tests = options.style != "accelerator" and is_tried(PurePath(filename))
+        """Whether a target that changes many places may find them in a test."""
+        by_tests = self.is_of_tests and not (known.tests_hold_words or holds_a_word(source))
+        self.flow = Flow(self.resolver, known, given_by_tests=by_tests)
         self.changes: dict[tuple[int, int], Change] = {}
         self.findings: dict[tuple[str, int, str], Finding] = {}
         self.kernels = 0

@@ -24,6 +24,7 @@ from tdev_core.codemod.engine.vocabulary import (
     LIBRARIES,
     SETTINGS,
     give_devices,
+    holds_a_word,
     says_mps,
     without_prose,
 )
@@ -102,6 +103,8 @@ _OF_DEVICES = re.compile(r"(?:device|accelerator|platform|backend|hardware)s?(?:
 _TEST_NAME = re.compile(
     r"(?:test|bench|benchmark|profile|tuning|tune)_|\w+_(?:test|tests|bench|benchmark)\.|conftest\."
 )
+# What pytest runs; every other file of tests is there for these.
+_OF_TESTS = re.compile(r"test_|\w+_tests?\.")
 _TEST_FOLDER = re.compile(r"(?:tests?|testing|bench\w*)\Z")
 OF_NVIDIAS = r"\bnvidia[-_]smi\b|\bpynvml\b|\bsm_?(?:[5-9]\d|1\d\d)\b|\bcuda\w*capab|\bcapab\w*cuda"
 """What NVIDIA calls its architectures by, and asks them with, whatever their case."""
@@ -251,6 +254,7 @@ class Survey:
         self._ask_backends = False
         self._put_in_place: set[str] = set()
         self._uses_ray = False
+        self._tests_hold_words = False
         self._imported_tests: set[str] = set()
         self._device_choosers: set[str] = set()
         self._mocked: dict[str, frozenset[str]] = {}
@@ -323,6 +327,8 @@ class Survey:
         if is_package and home is not None and _is_called_as_scripts(parent.name):
             self._inner.add(dotted_name(path, top, home))
         tests = is_for_tests(path)
+        if tests and _OF_TESTS.match(path.name) is None and not self._tests_hold_words:
+            self._tests_hold_words = b"cuda" in raw and holds_a_word(raw.decode("latin-1"))
         if b"mps.is_available()" in raw:
             for function in _OF_MARGIN.finditer(raw):
                 if b"device" in function[1] and _CHOOSES_MPS.search(function[0]) is not None:
@@ -594,6 +600,7 @@ class Survey:
         silent, makers, speaking = silent_functions(self._callers.every)
         return ProgramTree(
             modules=modules,
+            tests_hold_words=self._tests_hold_words,
             kernels=frozenset(self._kernels),
             kernel_modules=frozenset(self._compiled | packages),
             kernel_rooms=frozenset(rooms),
@@ -866,6 +873,13 @@ def is_for_tests(path: PurePath) -> bool:
     if _TEST_NAME.match(path.name) is not None:
         return True
     return any(_TEST_FOLDER.match(part) for part in path.parts[-4:-1])
+
+
+def is_tried(path: PurePath) -> bool:
+    """Tell whether only tests run a file, and give it what its functions take: no benchmark, nor what a person starts."""
+    if path.name == "conftest.py" or _OF_TESTS.match(path.name) is not None:
+        return True
+    return any(part in ("test", "tests") for part in path.parts[-4:-1])
 
 
 def is_of_cuda(tree: ProgramTree | None, filename: str) -> bool:

@@ -40,6 +40,8 @@ class Known:
     """What an absolute import of the tree's own starts with."""
     of_families: frozenset[str] = frozenset()
     """``Class.name`` of what heirs in other files set, replace or call, and of what bases there set."""
+    tests_hold_words: bool = True
+    """Whether what the tree's tests share holds a word for a device, which they may be given in place of one."""
     choices_stay: bool = False
     """Whether a question for CUDA that chooses beside other accelerators goes on meaning CUDA."""
 
@@ -55,6 +57,7 @@ class Known:
             spoken=tree.device_words,
             modules=tree.modules,
             of_families=tree.of_families,
+            tests_hold_words=tree.tests_hold_words,
             choices_stay=True,
         )
 
