@@ -67,6 +67,10 @@ class ProgramTree:
     """Modules from which another one imports the name ``torch``."""
     called: frozenset[str] = frozenset()
     """Names that say CUDA or GPU and are used somewhere else than where they are defined."""
+    bound_for_cuda: frozenset[str] = frozenset()
+    """Variables and functions that say CUDA in their names, of whatever file; not what the environment is asked for."""
+    own_is_cuda: bool = False
+    """Whether a class has a property ``is_cuda`` of its own."""
     beside: frozenset[str] = frozenset()
     """Those that a test asks which has an arm for another accelerator."""
     capabilities: frozenset[str] = frozenset()

@@ -60,6 +60,15 @@ _DEFINED = re.compile(
     rb"|^(\w*(?:CUDA|GPU|cuda|gpu)\w*)[ \t]*(?::[^=\n]+)?=[^\n]*(?:is_available|device_count)\(",
     re.MULTILINE,
 )
+# Names that say CUDA where a file binds them, in whatever block: `HAS_CUDA = probe()`, `def has_cuda():`. What the
+# environment says is nothing that the tree shows.
+_BOUND = re.compile(
+    rb"(?:CUDA|[cC]uda)\w*[ \t]*(?::[^=\n(]+)?(?:=(?!=)(?![ \t]*(?:os\.)?(?:getenv|environ)\b)|\()"
+)
+_BINDING = re.compile(rb"(?:\A|\n)[ \t]*(?:(def|class)[ \t]+)?(\w*)\Z")
+# A class's own property of that name, which is not a tensor's.
+_OWN_IS_CUDA = re.compile(rb"def[ \t]+is_cuda\(")
+_PROPERTY = re.compile(rb"@(?:\w+\.)*(?:cached_)?property[ \t\r]*\n(?:[ \t]*@[^\n]*\n)*[ \t]*\Z")
 _OF_CUDA = re.compile(rb"cuda\w*")
 _BEFORE = re.compile(rb"(?:(?<!\w)def )?(\w*)\Z")
 _ANSWERS = (b"cuda.is_available", b"cuda.device_count")
@@ -228,6 +237,8 @@ class Survey:
         self._has_none: set[str] = set()
         self._taken: set[str] = set()
         self._defined: set[str] = set()
+        self._bound: set[str] = set()
+        self._own_is_cuda = False
         self._called: set[str] = set()
         self._beside: set[str] = set()
         self._say_cuda: list[bytes] = []
@@ -518,6 +529,11 @@ class Survey:
         if any(answer in raw for answer in _ANSWERS):
             for found in _DEFINED.finditer(raw):
                 self._defined.add((found[1] or found[2]).decode("ascii", "ignore"))
+        self._bound |= _bound_for_cuda(raw)
+        self._own_is_cuda = self._own_is_cuda or any(
+            _PROPERTY.search(raw, max(0, found.start() - 200), found.start()) is not None
+            for found in _OWN_IS_CUDA.finditer(raw)
+        )
         self._say_cuda.append(raw)
         self._size += len(raw)
         if self._size > _KEPT:
@@ -648,6 +664,8 @@ class Survey:
             of_families=of_families(self._callers.every, self._callers.classes),
             called=frozenset(self._called & self._defined),
             beside=frozenset(self._beside & self._defined),
+            bound_for_cuda=frozenset(self._bound),
+            own_is_cuda=self._own_is_cuda,
             cuda_alone=frozenset(
                 name.decode()
                 for name, alone in self._words_of_cuda.items()
@@ -961,6 +979,18 @@ def _in_code(pattern: re.Pattern[bytes], raw: bytes) -> bool:
     if pattern.search(raw) is None:
         return False
     return pattern.search(without_prose(raw.decode("latin-1")).encode("latin-1")) is not None
+
+
+def _bound_for_cuda(raw: bytes) -> set[str]:
+    """Return the variables and functions of a file that say CUDA in their names."""
+    found: set[str] = set()
+    for each in _BOUND.finditer(raw):
+        before = _BINDING.search(raw, max(0, each.start() - 96), each.start())
+        if before is not None and (before[1] is not None) is each[0].endswith(b"("):
+            word = re.match(rb"\w+", each[0])
+            assert word is not None
+            found.add((before[2] + word[0]).decode("ascii", "ignore"))
+    return found
 
 
 def uses(raw: bytes) -> tuple[set[str], set[str]]:

@@ -125,6 +125,14 @@ class Gates:
         """Tell whether a test is one of the questions themselves, or holds one."""
         return any(part in self._asked for part in ast.walk(node))
 
+    def is_unset(self, attribute: ast.Attribute) -> bool:
+        """Tell whether no file of the tree sets an attribute of ``self``, as far as its class is known."""
+        if self._key(attribute) is not None or attribute.attr in self._foreign:
+            return False
+        scopes = self._scopes_of(attribute)
+        owners = [each for each in scopes if isinstance(each, ast.ClassDef)]
+        return bool(owners) and not self.others.set(attribute.attr, [owners[0].name])
+
     def supposing(self, asked: Iterable[Span]) -> Gates:
         """Return what would be known if more questions stayed."""
         more = Gates(self._tree, (), self.stays, self._classes, self.others)
@@ -222,6 +230,13 @@ class Gates:
             case ast.IfExp(test=test, body=body, orelse=rest):
                 if (answer := self.truth(test)) is not None:
                     yield self._span([body if answer == "yes" else rest]), test
+                    if isinstance(body, ast.Constant) and isinstance(rest, ast.Constant):
+                        # Who is given the word gets CUDA's from nothing else.
+                        given = next(self._tree.ancestors(node), None)
+                        if isinstance(given, ast.keyword):
+                            given = next(self._tree.ancestors(given))
+                        if isinstance(given, ast.Call):
+                            yield self._span([given.func]), test
             case ast.Assert(test=test):
                 later = self._after(node)
                 if later and self.truth(test) == "yes":

@@ -17,6 +17,7 @@ from tdev_core.codemod.engine.python.gates import Gates
 from tdev_core.codemod.engine.python.lines import Span
 from tdev_core.codemod.engine.python.tree import PythonTree
 from tdev_core.codemod.engine.rules.arms import ARMS
+from tdev_core.codemod.engine.rules.asked_by_words import asked_by_words
 from tdev_core.codemod.engine.rules.backend_questions import ASKED
 from tdev_core.codemod.engine.rules.kernels import CUDA_ONLY, KERNEL, POINTER, TOOL
 from tdev_core.codemod.engine.rules.reference_rules import PRIVATE
@@ -43,34 +44,46 @@ def behind_what_stays(file: File) -> None:
     if file.options.all or file.options.program:
         return
     changed = sorted(_changed(file))
-    asks = _may_ask_again(file)
+    words = asked_by_words(file) if changed else []
+    asks = bool(words) or _may_ask_again(file)
     questions = _questions(file)
     private = file.untouched and changed and _changes_a_private_one(file)
     python = file.python if asks or private or questions else None
     if python is None:
         return
     others = Others(file.options.tree, file.tree.source)
-    gates = Gates(python, file.gates, file.untouched, _classes(file), others)
+    gates = Gates(python, [*file.gates, *words], file.untouched, _classes(file), others)
+    told = Gates(python, file.gates, (), (), others) if words else gates
     behind: dict[Span, str] = {}
-    _grow(file, python, gates, behind)
+    _grow(file, python, gates, behind, told)
     for span, said in behind.items():
         if bisect_left(changed, span[1]) > bisect_left(changed, span[0]):
             file.behind[span] = said
-        elif not said:
+        else:
             file.untouched.append(span)
     if not file.behind:
         _leave_idle_questions(file, python, gates, questions, changed)
 
 
-def _grow(file: File, python: PythonTree, gates: Gates, behind: dict[Span, str]) -> None:
-    """Add what is reached from what stays alone, until there is no more of it."""
+def _grow(
+    file: File, python: PythonTree, gates: Gates, behind: dict[Span, str], told: Gates
+) -> None:
+    """Add what is reached from what stays alone, until there is no more of it.
+
+    Args:
+        told: knows the questions which have been reported, so that what they open needs no word of its own.
+    """
     grown = True
     while grown:
         grown = False
         for span, test in gates.opened():
             if span not in behind:
                 behind[span] = ""
-                if not gates.is_asked(test) and not gates.is_an_arm(span, test):
+                if gates.is_asked(test):
+                    silent = told.is_asked(test)
+                else:
+                    silent = gates.is_an_arm(span, test)
+                if not silent:
                     behind[span] = f"only CUDA gets past {_short(python.source(test))}"
                 # No half of a condition is rewritten; what stands after the kept one is left with that.
                 if isinstance(test, ast.BoolOp) and not gates.is_asked(test):
@@ -126,7 +139,7 @@ def _leave_idle_questions(
     for together in _by_condition(python, questions):
         supposed = gates.supposing(together)
         opened: dict[Span, str] = {}
-        _grow(file, python, supposed, opened)
+        _grow(file, python, supposed, opened, supposed)
         if not opened or any(_moves(python, span) for span in opened):
             continue
         if telling and any(_VERSION.search(file.code, *span) for span in opened):

@@ -82,6 +82,7 @@ def imports(file: File) -> None:
         return
     _alias(file, file.wanted if file.options.style == "alias" else file.aliased)
     _stay_with_their_questions(file)
+    _stay_with_what_stays(file)
     repoint(file)
     if file.options.style == "explicit":
         _explicit(file)
@@ -113,6 +114,24 @@ def _stay_with_their_questions(file: File) -> None:
             spelled = f"{file.tdev}.{each.name.partition('.')[2]}"
             file.replace_node(REFERENCE, each.node, spelled)
             file.predicates.append(each.node)
+
+
+def _stay_with_what_stays(file: File) -> None:
+    """Leave ``from torch import device`` where nothing that uses it becomes tdev's, and some of that stays CUDA's."""
+    names = {b.name: b for b in file.repointed if b.kind == "from"} if file.untouched else {}
+    if not names:
+        return
+    used = set(file.used)
+    mine: dict[str, list[cst.CSTNode]] = {name: [] for name in names}
+    for each in every_reference(file):
+        for binding in each.bindings:
+            if binding.name in names:
+                mine[binding.name].append(each.node)
+    for name, nodes in mine.items():
+        if any(map(file.stays, nodes)) and used.isdisjoint(nodes):
+            bindings = [b for b in unique(file.repointed) if b.kind == "from" and b.name == name]
+            file.repointed = [each for each in file.repointed if each not in bindings]
+            file.left_imports.update(b.node for b in bindings)
 
 
 # -- alias style ---------------------------------------------------------------------------

@@ -1,0 +1,100 @@
+"""Questions for CUDA that are asked by a name alone, whose value the tree does not show."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.codemod.small_trees import migrated
+
+SKIPS = """import torch
+from torch import device
+from torch.cuda import current_device
+from unittest import SkipTest, skipIf
+
+from .helpers import SKIP_CUDA_TESTS
+
+
+def test_move():
+    if SKIP_CUDA_TESTS:
+        raise SkipTest("not compiled with CUDA support")
+    layer = torch.nn.Linear(3, 4).cuda()
+    assert layer.weight.device == device("cuda", current_device())
+
+
+@skipIf(SKIP_CUDA_TESTS, "not compiled with CUDA support")
+def test_run():
+    assert torch.ones(3, device="cuda").sum() == 3
+
+
+def test_of_the_cpu():
+    assert torch.ones(3).device == device("cpu")
+"""
+
+
+def test_a_flag_of_a_helper_that_the_tree_lacks() -> None:
+    result = migrated({"test_move.py": SKIPS}, "test_move.py")
+    assert result.code == SKIPS
+    assert {each.message for each in result.findings} >= {
+        "only CUDA gets past SKIP_CUDA_TESTS; left as it is"
+    }
+
+
+@pytest.mark.parametrize(
+    ("helper", "stays"),
+    [
+        ("import torch\nSKIP_CUDA_TESTS = not torch.cuda.is_available()\n", False),
+        ('import os\nSKIP_CUDA_TESTS = os.getenv("SKIP_CUDA_TESTS")\n', True),
+    ],
+)
+def test_a_flag_that_the_tree_shows(helper: str, stays: bool) -> None:
+    """What the environment says is nothing that the tree shows."""
+    code = migrated({"helpers.py": helper, "test_move.py": SKIPS}, "test_move.py").code
+    assert ("torch.nn.Linear(3, 4).cuda()" in code and "import tdev" not in code) is stays
+    assert ('torch.ones(3, device="cuda")' in code) is stays
+
+
+def test_what_an_extension_of_the_project_answers() -> None:
+    code = """import torch
+from pkg.compiled import cuda
+
+
+class Tile:
+    def cuda(self, device=None):
+        if not cuda.is_compiled():
+            raise RuntimeError("not compiled with CUDA support")
+        device = torch.device("cuda", torch.cuda.current_device())
+        self.weight = self.weight.to(device)
+        return self
+
+
+def place(tile, name: str):
+    return tile.to(torch.device(name))
+"""
+    changed = migrated({"made.py": code}).code
+    assert '        device = torch.device("cuda", torch.cuda.current_device())' in changed
+    assert "tdev.device(name)" in changed
+
+
+GIVEN = """import torch
+
+from .helpers import Case, over_devices
+
+
+@over_devices
+class TestLayer(Case):
+    def test_run(self):
+        layer = torch.nn.Linear(3, 4)
+        x = torch.ones(3, device="cuda" if self.use_cuda else "cpu")
+        if self.use_cuda:
+            layer = layer.cuda()
+        assert layer(x).shape == (4,)
+"""
+
+
+@pytest.mark.parametrize("sets", [True, False])
+def test_a_parameter_of_tests(sets: bool) -> None:
+    """Whoever skips the rows of CUDA where it is not, asks torch or an extension for that."""
+    helper = "import torch\n\n\nclass Case:\n    def setUp(self):\n        self.use_cuda = torch.cuda.is_available()\n"
+    files = {"tests/test_layer.py": GIVEN, "tests/helpers.py": helper if sets else "x = 1\n"}
+    code = migrated(files, "tests/test_layer.py").code
+    assert (code == GIVEN) is not sets
