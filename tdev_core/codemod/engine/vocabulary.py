@@ -231,6 +231,18 @@ def used_as_tensor(text: str, name: str) -> bool:
     return any(_USED_AS_TENSOR.match(text, at + len(name)) for at in _places(text, name))
 
 
+def used_as_a_tensor_alone(text: str, name: str) -> bool:
+    """Tell whether a text asks of ``name`` what only a tensor answers, and no class that wraps some: ``x.backward(d).cpu()``."""
+    return any(
+        _USED_AS_TENSOR.match(text, at + len(name)) is not None
+        and _OF_A_WRAPPER.match(text, at + len(name)) is None
+        for at in _places(text, name)
+    )
+
+
+_OF_A_WRAPPER = re.compile(
+    r"\.(?:(?:cpu|numpy|backward|clone|float|half|parameters|named_parameters|buffers|state_dict)\(|shape\b|dtype\b|data\b)"
+)
 # One pattern for all names: to make one for each takes longer than to look for it.
 _USED_AS_TENSOR = re.compile(rf"\.(?:{_AS_TENSOR})|\[[^]\"'\[]*:[^]\"']*\]|\[\s*\.\.\.,")
 _COMPUTED = re.compile(rf"{_OF_TENSORS}([\w.]+)\s*[,)]")

@@ -98,3 +98,27 @@ def test_a_parameter_of_tests(sets: bool) -> None:
     files = {"tests/test_layer.py": GIVEN, "tests/helpers.py": helper if sets else "x = 1\n"}
     code = migrated(files, "tests/test_layer.py").code
     assert (code == GIVEN) is not sets
+
+
+@pytest.mark.parametrize("has_own", [True, False])
+def test_an_object_of_a_class_that_has_the_property(has_own: bool) -> None:
+    """``x.backward(d).cpu()`` is called of a tensor, and of a class that wraps some."""
+    asks = """def run(tile, d):
+    if tile.is_cuda:
+        d = d.cuda()
+    return tile.backward(d).cpu()
+
+
+def put(x, d):
+    if x.is_cuda:
+        d = d.cuda()
+    return x.view(-1) + d
+"""
+    wraps = """class Tile:
+    @property
+    def is_cuda(self):
+        return self.weight.is_cuda
+"""
+    code = migrated({"made.py": asks, "tile.py": wraps if has_own else "x = 1\n"}).code
+    assert ("if tile.is_cuda:" in code) is has_own
+    assert "if tdev.is_accelerator(x):" in code

@@ -56,6 +56,7 @@ from tdev_core.codemod.engine.rules.tellings import (
     why_it_pins,
 )
 from tdev_core.codemod.engine.rules.tensors import is_own_device, is_tensor
+from tdev_core.codemod.engine.vocabulary import used_as_a_tensor_alone, used_as_tensor
 
 
 @dataclass(frozen=True)
@@ -353,12 +354,24 @@ def _of_a_tensor(file: File, asked: Asked) -> Judged:
         return Judged(Stays(said, guards=True), demanded)
     if demanded is None and leaves_out_others(file, node):
         return Judged(Stays(f"is_cuda {LEAVES_OUT}", ARMS), demanded)
-    if of_tdev and not (file.flow.used_as_tensor(asked.operand) or is_tensor(file, asked.operand)):
+    known = file.flow.used_as_tensor(asked.operand) or is_tensor(file, asked.operand)
+    if of_tdev and (not known or _may_be_of_a_class(file, asked.operand)):
         text = short(file, asked.operand)
         name = file.tdev if file.options.style == "explicit" else "torch"
         said = f"is_cuda of {text}, which may not be a tensor; where it is one, write {name}.is_accelerator({text})"
         return Judged(Stays(said, unknown=True), demanded)
     return Judged(None, demanded)
+
+
+def _may_be_of_a_class(file: File, operand: cst.BaseExpression) -> bool:
+    """Tell whether an object may be one of the tree's own that has a property ``is_cuda``, as far as its uses show."""
+    tree = file.options.tree
+    if tree is None or not tree.own_is_cuda or file.flow.is_tensor(operand):
+        return False
+    name, home = file.tree.text(operand), enclosing_function(file, operand)
+    text = file.code[slice(*file.tree.span(home))] if home is not None else file.code
+    text = file.code if "." in name else text
+    return used_as_tensor(text, name) and not used_as_a_tensor_alone(text, name)
 
 
 _FOREACH = re.compile(r"(?<![a-z])foreach\b(?!\s*\()")
