@@ -137,6 +137,43 @@ def asks_what_stays(file: File, question: cst.CSTNode) -> bool:
     )
 
 
+def lives_from_what_stays(file: File, question: cst.CSTNode) -> bool:
+    """Tell whether a test that a question lets run has a function of the file ask for CUDA's type, which goes on asking.
+
+    ``i = on_cuda if weight.is_cuda else i``, of objects that the function does not know: elsewhere two devices would meet.
+    """
+    if "test" not in file.tree.source or ".is_cuda" not in file.code:
+        return False
+    python = file.python
+    opened = _opened_by(file, question)
+    tests = [each for each in opened if isinstance(each, ast.stmt)]
+    if python is None or not tests:
+        return False
+    functions = {n.name: n for n in python.statements if isinstance(n, ast.FunctionDef)}
+    left = [
+        file.tree.span(node)[0]
+        for node in file.tree.of(cst.Attribute)
+        if node.attr.value == "is_cuda" and _goes_on_asking(file, node)
+    ]
+    todo, seen = list[ast.stmt](tests), set[ast.stmt]()
+    while todo and left:
+        each = todo.pop()
+        low, high = python.span(each)
+        if each not in tests and any(low <= at < high for at in left):
+            return True
+        seen.add(each)
+        called = {
+            functions[name] for name in functions.keys() & set(_WORD.findall(file.code[low:high]))
+        }
+        todo += called - seen
+    return False
+
+
+def _goes_on_asking(file: File, node: cst.Attribute) -> bool:
+    asked = asked_by(file, node)
+    return asked is not None and (stays := judge(file, asked).stays) is not None and stays.opens
+
+
 def asserts_what_stays(file: File) -> bool:
     """Tell whether a test of the file asserts so."""
     return _may_ask(file) and any(
@@ -184,6 +221,7 @@ _OF_TESTS = re.compile(
 )
 _FIXTURE = re.compile(r"(?:\w+\.)*fixture\Z")
 _CALLED = re.compile(r"(?<![\w.])(?:self\.|cls\.)?(\w+)\(")
+_WORD = re.compile(r"[A-Za-z_]\w*")
 _PREPARES = re.compile(r"set_?up", re.IGNORECASE)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -263,7 +301,7 @@ def _by_arm(
         arm = block[block.index(choice) + 1 :] if choice in block else []
     home = next((p for p in python.ancestors(choice) if isinstance(p, _FUNCTIONS)), None)
     if home is not None:
-        yield from arm if home.name.startswith("test") else (None,)
+        yield from arm if home.name.lstrip("_").startswith("test") else (None,)
         return
     for each in arm:
         match each:

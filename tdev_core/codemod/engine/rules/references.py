@@ -28,6 +28,7 @@ from tdev_core.codemod.engine.rules.build_version import build_version
 from tdev_core.codemod.engine.rules.counts import at_least_one
 from tdev_core.codemod.engine.rules.cudas_tests import (
     asks_what_stays,
+    lives_from_what_stays,
     skips_a_row_beside_others,
     skips_a_test_of_cudas,
     tries_in_double,
@@ -444,6 +445,12 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
             kept_question(file, found, ARMS, said, "note")
             leave_what_it_opens(file, found.node)
             leave_decorated(file, found.node, rows=True)
+            return
+        if not file.options.program and lives_from_what_stays(file, found.node):
+            said = f"{name} decides about a test that lives from an is_cuda which stays; {LEFT}"
+            kept_question(file, found, DEMAND, said, "note")
+            leave_what_it_opens(file, found.node)
+            leave_decorated(file, found.node)
             return
         if not file.options.program and tries_in_double(file, found.node):
             said = f"{name} decides about a test in double precision, which MPS has not; {LEFT}"
