@@ -39,6 +39,23 @@ def test_a_flag_of_a_helper_that_the_tree_lacks() -> None:
     }
 
 
+def test_the_values_that_such_a_test_is_given() -> None:
+    code = """import torch
+from pytest import mark, skip
+from torch import device
+
+from .helpers import SKIP_CUDA_TESTS
+
+
+@mark.parametrize("place", [device("cpu"), device("cuda")])
+def test_run(place):
+    if SKIP_CUDA_TESTS:
+        skip("no CUDA")
+    assert torch.ones(3, device=place).sum() == 3
+"""
+    assert migrated({"test_run.py": code}, "test_run.py").code == code
+
+
 @pytest.mark.parametrize(
     ("helper", "stays"),
     [

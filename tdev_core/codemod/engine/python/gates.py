@@ -253,7 +253,7 @@ class Gates:
                     yield self._span(arm), test
                 later = self._after(node)
                 if later and other and isinstance(node, ast.If) and _leaves(other):
-                    yield self._span(later), test
+                    yield self._span(self._all_of_a_test(node) or later), test
 
     def _lets_run(self, test: _Decorated) -> Iterator[tuple[Span, ast.expr]]:
         """Yield a test that is skipped off CUDA: ``@skipif(not has_cuda())``, by a name for that, too."""
@@ -286,6 +286,14 @@ class Gates:
         if decorators:
             start = min(start, self._tree.span(decorators[0])[0])
         return start, end
+
+    def _all_of_a_test(self, first: ast.stmt) -> list[ast.stmt]:
+        """Return the test that a statement begins, with the values that it is given; none where it stands elsewhere."""
+        home = next(self._tree.ancestors(first), None)
+        if not isinstance(home, _DEFINITIONS) or _TEST.match(home.name) is None:
+            return []
+        before = home.body[: home.body.index(first)] if first in home.body else [home]
+        return [home] if all(map(_is_prose, before)) else []
 
     def _after(self, statement: ast.stmt) -> list[ast.stmt]:
         block = self._tree.block(statement)
@@ -781,6 +789,10 @@ def _name_of(node: ast.AST) -> str:
             return name
         case _:
             return ""
+
+
+def _is_prose(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 def _is_false(node: ast.expr) -> bool:
