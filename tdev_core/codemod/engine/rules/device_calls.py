@@ -11,6 +11,7 @@ import libcst as cst
 from tdev_core.codemod.engine.analysis.nodes import string_value
 from tdev_core.codemod.engine.analysis.resolve import Reference
 from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.python.lines import Span
 from tdev_core.codemod.engine.python.statements import last_name
 from tdev_core.codemod.engine.python.tree import PythonTree
 from tdev_core.codemod.engine.rules.arguments import Call, device_argument
@@ -41,6 +42,7 @@ from tdev_core.codemod.engine.rules.speaks_of_others import (
     leaves_out_others,
 )
 from tdev_core.codemod.engine.rules.torch_names import routed_prefix
+from tdev_core.codemod.engine.rules.type_questions import asked_by, judge
 from tdev_core.codemod.engine.vocabulary import without_prose
 
 
@@ -474,14 +476,19 @@ def _is_told_apart(file: File, node: cst.CSTNode) -> bool:
     """Tell whether all that a function does with a device is to ask for its type, another accelerator's among them, and to print it.
 
     ``resolved = torch.device(name)``, ``if resolved.type == "mps": return "mps:0"``, ``return str(resolved)``. Or to
-    compare it with CUDA's by questions that stay, be it in a method of its class that it is handed on to.
+    compare it with CUDA's by questions that stay, be it in a method of its class that it is handed on to; or to hand it on
+    where such a question lets CUDA through alone.
     """
     made = file.tree.parents[node]
     kept = file.tree.parents.get(made)
+    if isinstance(kept, cst.IfExp) and made is not kept.test:
+        kept = file.tree.parents.get(kept)
     tree = file.python if isinstance(kept, cst.Assign) and not file.options.program else None
     place = tree.at(file.tree.span(made)) if tree is not None else None
     around = list(tree.ancestors(place)) if tree is not None and place is not None else []
     home = next((each for each in around if isinstance(each, _FUNCTIONS)), None)
+    if around and isinstance(around[0], ast.IfExp):
+        del around[0]
     if tree is None or home is None or not isinstance(around[0], ast.Assign):
         return False
     return _tells_apart(file, tree, home, ast.unparse(around[0].targets[0]))
@@ -495,7 +502,8 @@ def _tells_apart(
     file: File, tree: PythonTree, home: _Function, name: str, *, deep: int = 3
 ) -> bool:
     """Tell whether a function does no more with one of its variables."""
-    others = False
+    arms = _cudas_arms_of(file, tree, home, name)
+    others = bool(arms)
     for each in ast.walk(home):
         if isinstance(each, (ast.Global, ast.Nonlocal)) and name in each.names:
             return False
@@ -505,6 +513,10 @@ def _tells_apart(
             case [ast.Attribute(attr="type"), ast.Compare(comparators=[ast.Constant(value=word)])]:
                 others = others or re.fullmatch(NAMES, str(word)) is not None
             case [ast.Attribute(attr="type" | "index"), ast.Compare()]:
+                pass
+            case [ast.Compare(ops=[ast.Is() | ast.IsNot()]), *_]:
+                pass
+            case _ if any(low <= tree.span(each)[0] < high for low, high in arms):
                 pass
             case [ast.Call(func=ast.Name(id="str" | "isinstance")) | ast.FormattedValue(), *_]:
                 pass
@@ -516,7 +528,9 @@ def _tells_apart(
                 if not asked or not all(leaves_out_others(file, c) for c in asked):
                     return False
                 others = True
-            case [ast.Call(func=func), ast.Assign(targets=[again])] if last_name(func) == "device":
+            case [ast.Call(func=func), ast.Assign(targets=[again])] if last_name(func).endswith(
+                "device"
+            ):
                 # `device = torch.device(device)`, which is asked about here, too
                 if ast.unparse(again) != name:
                     return False
@@ -528,6 +542,37 @@ def _tells_apart(
             case _:
                 return False
     return others
+
+
+def _cudas_arms_of(file: File, tree: PythonTree, home: _Function, name: str) -> list[Span]:
+    """Return the arms of a function that questions for the type of one of its variables open, and stay."""
+    low, high = tree.span(home)
+    left = f"{name}.type"
+    if not name.isidentifier() or left not in file.code[low:high]:
+        return []
+    asked = [
+        asked
+        for node in file.tree.of(cst.Comparison)
+        if low <= file.tree.span(node)[0] < high
+        and (asked := asked_by(file, node)) is not None
+        and file.tree.text(asked.operand) == left
+        and not asked.denies
+    ]
+    stay = set[int]()
+    for each in asked:
+        stays = judge(file, each).stays
+        if stays is None or not stays.guards:
+            return []
+        stay.add(file.tree.span(each.node)[0])
+    return [
+        (tree.span(choice.body[0])[0], tree.span(choice.body[-1])[1])
+        for choice in ast.walk(home)
+        if isinstance(choice, ast.If)
+        and any(
+            isinstance(part, ast.Compare) and tree.span(part)[0] in stay
+            for part in ast.walk(choice.test)
+        )
+    ]
 
 
 def _own_method(file: File, tree: PythonTree, home: _Function, func: ast.expr) -> _Function | None:

@@ -117,9 +117,10 @@ def _stay_with_their_questions(file: File) -> None:
 
 
 def _stay_with_what_stays(file: File) -> None:
-    """Leave ``from torch import device`` where nothing that uses it becomes tdev's, and some of that stays CUDA's."""
-    names = {b.name: b for b in file.repointed if b.kind == "from"} if file.untouched else {}
-    if not names:
+    """Leave ``from torch import device`` where nothing that uses it becomes tdev's, and some of that stays torch's on purpose."""
+    told = {start for _, start, _ in file.findings}
+    names = {b.name for b in file.repointed if b.kind == "from"}
+    if not names or not (file.untouched or told):
         return
     used = set(file.used)
     mine: dict[str, list[cst.CSTNode]] = {name: [] for name in names}
@@ -128,7 +129,8 @@ def _stay_with_what_stays(file: File) -> None:
             if binding.name in names:
                 mine[binding.name].append(each.node)
     for name, nodes in mine.items():
-        if any(map(file.stays, nodes)) and used.isdisjoint(nodes):
+        stays = any(file.stays(node) or file.tree.span(node)[0] in told for node in nodes)
+        if stays and used.isdisjoint(nodes):
             bindings = [b for b in unique(file.repointed) if b.kind == "from" and b.name == name]
             file.repointed = [each for each in file.repointed if each not in bindings]
             file.left_imports.update(b.node for b in bindings)
