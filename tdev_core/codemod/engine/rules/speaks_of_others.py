@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import PurePath
 
@@ -161,11 +162,11 @@ def leaves_out_others(file: File, node: cst.CSTNode) -> bool:
 
     A precision, a scaler, a compiler: what runs on MPS today runs without it there. But a question that opens nothing
     but calls of ``torch.cuda``, or gives what one tells, is as right for any accelerator. ``in ("cuda", "mps")`` leaves
-    none out.
+    none out; nor is any left out of a device that the function itself has named ``torch.device("cuda")``.
     """
-    if not _keeps_others_apart(file) or any(
-        "mps" in listed for listed in SHARED_LIST.findall(file.tree.text(node))
-    ):
+    if not _keeps_others_apart(file) or _is_of_a_named_device(file, node):
+        return False
+    if any("mps" in listed for listed in SHARED_LIST.findall(file.tree.text(node))):
         return False
     below = node
     for parent in file.tree.ancestors(node):
@@ -175,6 +176,40 @@ def leaves_out_others(file: File, node: cst.CSTNode) -> bool:
             return True
         below = parent
     return True
+
+
+_OF_ITS_TYPE = re.compile(r"(\w+)\.type\s*[=!]=")
+_NAMED = re.compile(r"(?:\w+\.)?device\(\s*[\"']cuda(?::\d+)?[\"']\s*\)")
+
+
+def _is_of_a_named_device(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a question asks for the type of a variable that its function gives CUDA's device and no other."""
+    asked = _OF_ITS_TYPE.match(file.tree.text(node))
+    home = enclosing_function(file, node) if asked is not None else None
+    python = file.python if home is not None and "device(" in file.tree.text(home) else None
+    if asked is None or home is None or python is None:
+        return False
+    low, high = file.tree.span(home)
+    inside = [
+        each
+        for each in python.statements
+        if isinstance(each, ast.stmt) and low <= python.span(each)[0] < high
+    ]
+    given = [
+        each
+        for each in inside
+        for part in ast.iter_child_nodes(each)
+        for bound in ([] if isinstance(part, ast.stmt) else ast.walk(part))
+        if isinstance(bound, ast.arg)
+        and bound.arg == asked[1]
+        or isinstance(bound, ast.Name)
+        and bound.id == asked[1]
+        and isinstance(bound.ctx, ast.Store)
+    ]
+    return bool(given) and all(
+        isinstance(each, ast.Assign) and _NAMED.fullmatch(python.source(each.value)) is not None
+        for each in given
+    )
 
 
 # But not what is compared with it.
