@@ -201,6 +201,7 @@ _RUNS_THE_TOOL = re.compile(r"(?:\w+\.)*(?:popen|getoutput)\(\s*[fF]?[\"']nvidia
 # What refuses all but CUDA where it is called, whatever tdev answers: a program or a library of NVIDIA's, Lightning's word for its devices.
 _CHECKED = frozenset({"check_output", "check_call"})
 _STARTS_NVML = frozenset({"nvmlInit", "nvmlInitWithFlags", "nvmlInit_v2"})
+_MAY_MOVE = re.compile(r"\bcuda\b|\bdevice\b")
 _OF_LIGHTNING = frozenset({"Fabric", "Trainer"})
 _LIGHTNING = re.compile(r"^[ \t]*(?:import|from)[ \t]+(?:pytorch_)?lightning\w*\b", re.MULTILINE)
 
@@ -208,7 +209,7 @@ _LIGHTNING = re.compile(r"^[ \t]*(?:import|from)[ \t]+(?:pytorch_)?lightning\w*\
 def after_what_refuses(file: File) -> None:
     """Leave what follows a call in its block that fails wherever there is no CUDA: ``check_output(["nvidia-smi"])``.
 
-    By itself, or by a function at the margin of the file.
+    By itself, or by a function at the margin of the file; and all that a script does which calls it as its program.
     """
     source = file.tree.source
     if file.options.all or file.options.program:
@@ -233,12 +234,21 @@ def after_what_refuses(file: File) -> None:
                 refuses = "nvidia-smi" if apart else None
         if refuses is None:
             continue
-        _ = next(tree.ancestors(statement), None)
-        last = tree.block(statement)[-1]
-        if last is statement:
+        match next(tree.ancestors(statement), None):
+            case ast.If(test=ast.Compare(left=ast.Name(id="__name__"))):
+                is_main = True
+            case _:
+                is_main = False
+        block = tree.block(statement)
+        if is_main:
+            # A program that ends so has done nothing before.
+            rest = tree.span(block[0])[0], tree.span(block[-1])[1]
+        elif block[-1] is statement:
             continue
-        rest = tree.span(statement)[1], tree.span(last)[1]
-        if CALLS_CUDA.search(source, *rest) is not None:
+        else:
+            rest = tree.span(statement)[1], tree.span(block[-1])[1]
+        named = _MAY_MOVE if is_main else CALLS_CUDA
+        if named.search(source, *rest) is not None:
             file.untouched.append(rest)
             said = f"{refuses} refuses all but CUDA, and what follows with it; left as it is"
             file.find_at(ARMS, tree.span(statement)[0], said, "note")

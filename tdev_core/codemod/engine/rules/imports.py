@@ -405,6 +405,8 @@ def _shims(file: File) -> None:
         for node in file.given
         if not file.stays(node) and not _is_chosen_by_what_stays(file, [node.value], typed=True)
     ]
+    if file.given and _does_nothing(file):
+        file.given.clear()
     anchor = first_torch_import(file)
     if anchor is not None and _moves_before(file, anchor):
         insert_at_top(file, COMMENT)
@@ -433,6 +435,15 @@ def _shims(file: File) -> None:
         _alias(file, torch)
     else:
         insert(file, file.tree.statement(anchor), anchor, COMMENT)
+
+
+def _does_nothing(file: File) -> bool:
+    """Tell whether a script's program stays CUDA's from its first line: what it asks a person for is of no use elsewhere."""
+    return any(
+        file.tree.text(choice.test).startswith("__name__") and file.stays(choice.body.body[0])
+        for choice in file.tree.of(cst.If)
+        if choice.body.body
+    )
 
 
 def _is_chosen_by_what_stays(
