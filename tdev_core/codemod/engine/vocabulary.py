@@ -241,7 +241,7 @@ def used_as_a_tensor_alone(text: str, name: str) -> bool:
 
 
 _OF_A_WRAPPER = re.compile(
-    r"\.(?:(?:cpu|numpy|backward|clone|float|half|parameters|named_parameters|buffers|state_dict)\(|shape\b|dtype\b|data\b)"
+    r"\.(?:cpu|numpy|backward|clone|float|half|parameters|named_parameters|buffers|state_dict)\("
 )
 # One pattern for all names: to make one for each takes longer than to look for it.
 _USED_AS_TENSOR = re.compile(rf"\.(?:{_AS_TENSOR})|\[[^]\"'\[]*:[^]\"']*\]|\[\s*\.\.\.,")
