@@ -56,6 +56,28 @@ def test_run(place):
     assert migrated({"test_run.py": code}, "test_run.py").code == code
 
 
+@pytest.mark.parametrize("defines", [True, False])
+def test_a_decorator_that_the_tree_lacks(defines: bool) -> None:
+    code = """import torch
+
+from .helpers import requires_cuda
+
+
+@requires_cuda
+def test_run():
+    assert torch.ones(3, device="cuda").sum() == 3
+
+
+def test_all(run, device: str):
+    assert run(torch.ones(3, device=device)) == 3
+"""
+    helper = 'import torch\nfrom unittest import skipIf\nrequires_cuda = skipIf(not torch.cuda.is_available(), "")\n'
+    files = {"test_run.py": code, "helpers.py": helper if defines else "x = 1\n"}
+    changed = migrated(files, "test_run.py").code
+    assert ('torch.ones(3, device="cuda")' in changed) is not defines
+    assert "tdev.ones(3, device=device)" in changed
+
+
 @pytest.mark.parametrize(
     ("helper", "stays"),
     [

@@ -256,8 +256,11 @@ class Gates:
                     yield self._span(self._all_of_a_test(node) or later), test
 
     def _lets_run(self, test: _Decorated) -> Iterator[tuple[Span, ast.expr]]:
-        """Yield a test that is skipped off CUDA: ``@skipif(not has_cuda())``, by a name for that, too."""
+        """Yield a test that is skipped off CUDA: ``@skipif(not has_cuda())``, by a name for that, too; ``@requires_cuda``."""
         for mark in test.decorator_list:
+            if self._asked.get(mark) == "yes":
+                yield self._span(list[ast.stmt]([test])), mark
+                return
             if isinstance(mark, ast.Name) and (key := self._key(mark)) is not None:
                 (value, _), *more = self._all_of(key)
                 mark = value if value is not None and not more else mark

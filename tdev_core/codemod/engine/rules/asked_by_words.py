@@ -19,13 +19,18 @@ from tdev_core.codemod.engine.python.statements import is_self
 from tdev_core.codemod.engine.python.tree import PythonTree
 from tdev_core.codemod.engine.survey import is_for_tests
 
-_MAY_ASK = re.compile(r"(?:^|_)cuda(?=_|\b)|cuda\.is_", re.IGNORECASE | re.MULTILINE)
+_MAY_ASK = re.compile(r"(?:_|only)cuda(?=_|\b)|\bcuda_\w|cuda\.is_|\bself\.cuda\b", re.IGNORECASE)
 _IS_THERE = re.compile(
     r"_*(?:is|has|have|with|test|run)_(?:torch_|pytorch_)?cuda(?:_(?:is_)?available|_tests?|_support)?"
     r"|\w*cuda_(?:is_)?(?:available|supported|compiled|built|installed|present|found)",
     re.IGNORECASE,
 )
 _IS_NOT = re.compile(r"_*(?:no|skip|without|disable)_(?:torch_)?cuda(?:_tests?)?", re.IGNORECASE)
+# What stands above a test that it skips: `@requires_cuda`.
+_SKIPS = re.compile(
+    r"_?(?:(?:requires?|needs?|skip_if_(?:no|not)|skip_if_without|skip_unless|only)_?cuda|cuda_(?:only|required))",
+    re.IGNORECASE,
+)
 _OF_A_TEST = re.compile(r"(?:(?:use|test|with|has|run)_)?cuda", re.IGNORECASE)
 _OWN = re.compile(r"(?:\w+\.)*cuda\.is_(?:compiled|built|supported|enabled)\Z")
 _FOREIGN = re.compile(r"(?:numba\.cuda|cupy\.cuda|pycuda|cuda)\.is_available\Z")
@@ -57,6 +62,9 @@ def _asked(file: File, python: PythonTree) -> Iterator[tuple[Span, bool]]:
                 unknown = "test" in name.lower() and _is_set_outside(python, name)
             if unknown and _is_bound_once(python, name):
                 yield from ((python.span(place), denied) for place in places)
+        elif _SKIPS.fullmatch(name) is not None and name in imported:
+            if name not in file.options.tree.bound_for_cuda:
+                yield from ((python.span(place), False) for place in places)
     if is_for_tests(PurePath(file.filename)):
         yield from ((span, False) for span in _of_tests(file, python))
 
