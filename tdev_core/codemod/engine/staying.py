@@ -37,7 +37,7 @@ _IMPORT = re.compile(
     rb"^[ \t]*from[ \t]+[\w.]+[ \t]+import[ \t]*(\([^)]*\)|[^\n#;\\]*)", re.MULTILINE
 )
 _WORD = re.compile(rb"[A-Za-z_]\w*")
-DOUBLE = re.compile(r"\b(?:torch\.(?:double|float64|complex128)\b|\w\.double\(\))")
+DOUBLE = re.compile(r"\btorch\.(?:double|float64|complex128)\b|\w\.double\(\)")
 OTHERS = re.compile(
     r"(?<![A-Za-z])(?:mps|xpu|npu|hpu|xla|tpu|mlu|musa|mtia|rocm|directml|mlx)(?![A-Za-z])", re.I
 )

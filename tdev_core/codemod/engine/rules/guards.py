@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from functools import lru_cache
+from pathlib import PurePath
 
 import libcst as cst
 
@@ -31,7 +32,7 @@ from tdev_core.codemod.engine.rules.other_runtimes import (
     why_its_user_needs_it,
 )
 from tdev_core.codemod.engine.staying import DOUBLE
-from tdev_core.codemod.engine.survey import GUARDED
+from tdev_core.codemod.engine.survey import GUARDED, is_for_tests
 from tdev_core.codemod.engine.vocabulary import DEVICE_NAME, NOTE
 
 # `scatter(data, [device])`, which copies to CUDA's devices alone where it is torch's or MMCV's.
@@ -387,29 +388,63 @@ def _puts_a_number_behind(file: File, node: cst.CSTNode) -> bool:
 
 
 def _is_given_with_double(file: File, node: cst.CSTNode) -> bool:
-    """Tell whether the variable that keeps what is chosen is given in one line with double precision, or with NumPy's numbers of that."""
-    if (name := _chosen_name(file, node)) is None:
-        return False
+    """Tell whether a variable that keeps what is chosen is given in one line with double precision, or with NumPy's numbers of that.
+
+    In a test it is enough that one function does both: what runs on the CPU today would fail on MPS.
+    """
     home = enclosing_function(file, node)
     span = file.tree.span(home) if home is not None else (0, len(file.tree.source))
-    used = re.compile(rf"(?<![\w.]){name}\b(?![ \t]*=(?!=))")
-    lines = file.tree.source[slice(*span)].splitlines()
-    said = (line.partition("#")[0] for line in lines if used.search(line))
-    if any(DOUBLE.search(line) or _DOUBLE_BY_NAME.search(line) for line in said):
-        return True
     text = file.tree.source[slice(*span)]
-    return _NUMPYS_DOUBLE.search(text) is not None and _is_made_of_doubles(file, node, name)
+    for name in _chosen_names(file, node):
+        used = re.compile(rf"(?<![\w.]){name}\b(?![ \t]*=(?!=))")
+        said = (line.partition("#")[0] for line in text.splitlines() if used.search(line))
+        if any(DOUBLE.search(line) or _DOUBLE_BY_NAME.search(line) for line in said):
+            return True
+        if _NUMPYS_DOUBLE.search(text) is not None and _is_made_of_doubles(file, node, name):
+            return True
+        if is_for_tests(PurePath(file.filename)):
+            if any(used.search(each) for each in _that_make_doubles(text)):
+                return True
+    return False
 
 
-def _chosen_name(file: File, node: cst.CSTNode) -> str | None:
-    """Return the variable that keeps a device which a question chooses, by an expression or by an ``if``."""
+@lru_cache(maxsize=4)
+def _that_make_doubles(text: str) -> tuple[str, ...]:
+    """Return the functions at a margin, and the classes, in which something is made double that is not on the CPU by then."""
+    return tuple(unit for unit in _UNIT.split(text)[1:] if any(map(_doubles, unit.splitlines())))
+
+
+def _doubles(line: str) -> bool:
+    said = line.partition("#")[0]
+    if ".double()" not in said and DOUBLE.search(said) is None:
+        return False
+    return _ELSEWHERE.search(said) is None
+
+
+_UNIT = re.compile(r"^(?=(?:async[ \t]+)?def\b|class\b)", re.MULTILINE)
+# What is asked of a dtype, or lies on the CPU.
+_ELSEWHERE = re.compile(r"\.dtype\b|\bcpu\b|\bnumpy\b|\b(?:np|scipy)\.|\bif\b")
+
+
+def _chosen_names(file: File, node: cst.CSTNode) -> list[str]:
+    """Return the variables that keep a device which a question chooses, by an expression or by an ``if``, or by a flag of the file's."""
     choice = device_choice(file, node)
     if isinstance(choice, cst.If):
         set_there = _SETS_A_NAME.match(file.tree.text(choice.body))
-        return set_there[1] if set_there is not None else None
+        return [set_there[1]] if set_there is not None else []
     kept = next((p for p in file.tree.ancestors(node) if isinstance(p, cst.Assign)), None)
     target = kept.targets[0].target if kept is not None else None
-    return target.value if isinstance(target, cst.Name) else None
+    if not isinstance(target, cst.Name):
+        return []
+    if choice is not None:
+        return [target.value]
+    return [each[1] or each[2] for each in _chosen_by(target.value).finditer(file.code)]
+
+
+@lru_cache(maxsize=4)
+def _chosen_by(flag: str) -> re.Pattern[str]:
+    sets = r"\b(\w+)[ \t]*=[ \t]*(?:torch\.device\()?[\"']cuda(?::\d+)?[\"']"
+    return re.compile(rf"{sets}\)?[ \t]+if[ \t]+{flag}\b|\bif[ \t]+{flag}[ \t]*:\s*{sets}")
 
 
 # `Calculator(path, device=device, default_dtype="float64")`
@@ -467,13 +502,14 @@ def _chooses_for_double(file: File, node: cst.CSTNode) -> bool:
     if file.options.style == "accelerator":
         return False  # that target has a reason of its own
     choice = device_choice(file, node)
-    if not (isinstance(choice, cst.If) or _CHOSEN.search(file.tree.text(statement))):
+    in_line = _CHOSEN.search(file.tree.text(statement)) is not None
+    if not (in_line or isinstance(choice, cst.If) or _chosen_names(file, node)):
         return False
     if _is_all_in_double(file.code):
         return True
     if _is_given_with_double(file, node):
         return True
-    if isinstance(choice, cst.If):
+    if isinstance(choice, cst.If) or not in_line:
         return False
     first, last = (file.tree.position(at)[0] for at in file.tree.span(statement))
     rows = range(max(1, first - _NEAR), min(file.tree.line_count, last + _NEAR) + 1)
