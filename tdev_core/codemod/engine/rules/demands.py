@@ -469,7 +469,7 @@ class _Guard:
         if ends is None or ends == "return" and not self._gives_up(choice, words):
             return None
         # A program that was started to run goes on whatever its flags are.
-        asks = not isinstance(self._asked, ast.Compare) and not self._runs
+        asks = _asks_of_the_machine(self._asked) and not self._runs
         if ends == "error" and asks and not yes:
             if _is_of_a_flag(choice.test) or self._is_under_a_flag(choice):
                 return None
@@ -484,7 +484,7 @@ class _Guard:
     def _is_under_a_flag(self, statement: ast.stmt) -> bool:
         """Tell whether what a person has chosen leads to a demand, which then is whether it fits the machine: ``if args.cuda: assert …``."""
         around = next(self._tree.ancestors(statement), None)
-        if self._runs or isinstance(self._asked, ast.Compare) or not isinstance(around, ast.If):
+        if self._runs or not (_asks_of_the_machine(self._asked) and isinstance(around, ast.If)):
             return False
         if statement in around.body:
             return _is_chosen(around.test)
@@ -567,6 +567,14 @@ class _Guard:
         owner = next((c.name for c in classes), "")
         counts = self._counts_next(guarded)
         return _Found(guarded, words, skips, start, owner, home, counts)
+
+
+def _asks_of_the_machine(asked: ast.AST) -> bool:
+    """Tell whether a question is not about a type or a word: ``torch.cuda.is_available() is False`` is as good as the call."""
+    return not isinstance(asked, ast.Compare) or (
+        isinstance(asked.comparators[0], ast.Constant)
+        and isinstance(asked.comparators[0].value, int)  # a bool is one
+    )
 
 
 _NUMBER = re.compile(r"\bdevice_count\(\) < (?!\d)|(?<!\d) > (?:\w+\.)+device_count\(\)")
