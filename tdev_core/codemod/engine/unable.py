@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 
+from tdev_core.codemod.engine.vocabulary import RUNTIMES, names_of_runtimes, without_prose
+
 _UNIT = re.compile(rb"^(?:(?:async[ \t]+)?def|class)[ \t]+(\w+)", re.MULTILINE)
 _MARGIN = re.compile(rb"^[^\s#)\]}]", re.MULTILINE)
 _TWO = rb"\s*(?:[\"'](?:cuda|cpu)[\"'],?\s*){2}"
@@ -31,8 +33,26 @@ _ASKS_FOR_BOTH = re.compile(
 # Before it goes to the CPU: `x.double().cpu()`.
 _DOUBLE = re.compile(
     rb"(?:\.double\(\)|\.to\(\s*(?:dtype[ \t]*=[ \t]*)?torch\.(?:float64|double)\s*\))(?:\.detach\(\))?\.cpu\(\)"
+    # `x = x.double()`, and then what is made of it goes there: `(x[:, 0] - shift).cpu()`
+    rb"|\b(\w+)[ \t]*=[ \t]*\1\.double\(\)[ \t]*\n[^\n]*(?<![\w.])\1\b[^\n]*\)\.cpu\(\)"
 )
 _OTHERS = re.compile(rb"(?<![a-z])(?:mps|xpu|npu|hpu)(?![a-z])", re.IGNORECASE)
+
+
+_RUNTIMES = tuple(name.encode() for name in RUNTIMES)
+
+
+def _tells_a_runtime(raw: bytes) -> re.Pattern[bytes] | None:
+    """Return what finds a device that a file hands to a package which knows CUDA's and the CPU's alone; None where it imports none.
+
+    ``ctranslate2.models.Whisper(path, device=device)``, and no word of the file's own.
+    """
+    if not any(name in raw for name in _RUNTIMES):
+        return None
+    names = names_of_runtimes(raw.decode("latin-1")) - {""}
+    of = "|".join(map(re.escape, sorted(names))).encode("latin-1")
+    told = rb"(?:\.\w+)*\((?:[^()]|\([^()]*\))*\bdevice[ \t]*=[ \t]*(?:\w+\.)*\w*device\b"
+    return re.compile(rb"(?<![\w.])(?:" + of + rb")" + told) if names else None
 
 
 def units(raw: bytes) -> Iterator[tuple[str, bytes]]:
@@ -56,6 +76,8 @@ def unable(raw: bytes) -> tuple[set[str], set[str]]:
         signs += [pattern for pattern in _REFUSES if pattern.search(raw) is not None]
     if b").cpu()" in raw and _DOUBLE.search(raw) is not None:
         signs.append(_DOUBLE)
+    if (runtime := _tells_a_runtime(raw)) is not None:
+        signs.append(runtime)
     told: set[str] = set()
     words: set[str] = set()
     for name, text in units(raw) if signs else ():
@@ -66,7 +88,7 @@ def unable(raw: bytes) -> tuple[set[str], set[str]]:
             if sign is _CHAIN and _ASKS_FOR_BOTH.search(text) is None:
                 continue
             asked = text[max(0, found.start() - len(".type ")) : found.end()]
-            (told if sign is _DOUBLE or b".type" in asked else words).add(name)
+            (told if sign in (_DOUBLE, runtime) or b".type" in asked else words).add(name)
     return told, words - told
 
 
@@ -113,10 +135,10 @@ _MANY = 60
 
 
 def _speaks(text: bytes, names: set[str], modules: Collection[str]) -> bool:
-    return bool(names) and any(
-        found[1] is None or found[1].decode() in modules
-        for found in _named(frozenset(names)).finditer(text)
-    )
+    if not names or (named := _named(frozenset(names))).search(text) is None:
+        return False
+    code = without_prose(text.decode("latin-1")).encode("latin-1")
+    return any(found[1] is None or found[1].decode() in modules for found in named.finditer(code))
 
 
 @lru_cache(maxsize=4)

@@ -1082,7 +1082,13 @@ IN_LIST = (
     'class Unit:\n    def __init__(self, path, device):\n        assert device in ["cpu", "cuda"]\n'
 )
 IN_DOUBLE = "def path(x):\n    return trace(x.double().cpu().numpy())\n"
+DOUBLED = "def path(x, shift):\n    x = x.double()\n    return (x[:, 0] - shift).cpu().numpy()\n"
+TOLD = "import ctranslate2\n\n\nclass Unit:\n    def __init__(self, path, device):\n        self.model = ctranslate2.models.Whisper(path, device=device)\n"
 CHOICE = 'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")'
+SAID = (
+    "if torch.cuda.is_available():\n        print('on CUDA')\n        device = torch.device('cuda')\n"
+    "    else:\n        device = torch.device('cpu')\n"
+)
 
 
 @pytest.mark.parametrize(
@@ -1093,6 +1099,9 @@ CHOICE = 'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")'
         (IN_LIST.replace("device)", 'device: Literal["cuda", "cpu"])').replace("assert", "# assert"), "def load(path):\n    {}\n    return Unit(path, device=device.type)\n"),
         (IN_DOUBLE, "def align(x):\n    return path(x)\n\n\ndef run(x):\n    {}\n    return align(x.to(device))\n"),
         (IN_DOUBLE, "{}\n\n\npath(torch.zeros(3), device)\n"),
+        (DOUBLED, "def run(x):\n    {}\n    return path(x.to(device), 1)\n"),
+        (DOUBLED, f"def run(x):\n    {SAID}    return path(x.to(device), 1)\n"),
+        (TOLD, "class Client:\n    def __init__(self):\n        {}\n        self.make(device.type)\n\n    def make(self, device):\n        self.unit = Unit('base', device=device)\n"),
     ],
 )  # fmt: skip
 def test_a_device_for_what_refuses_others_stays(
@@ -1107,6 +1116,18 @@ def test_a_device_for_what_refuses_others_stays(
         "pkg/other.py": other,
     }
     assert _rewritten(place, codemod, files) == {"pkg/other.py"}
+
+
+def test_who_only_speaks_of_what_refuses_others_is_given_any(
+    place: Path, codemod: Callable[..., Ran]
+) -> None:
+    """A docstring calls nothing."""
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/refusing.py": IN_DOUBLE,
+        "pkg/using.py": f'import torch\n\n\ndef load(x):\n    """Read what path() gave."""\n    # path() has saved it\n    {CHOICE}\n    return x.to(device)\n',
+    }
+    assert _rewritten(place, codemod, files) == {"pkg/using.py"}
 
 
 def test_a_word_that_passes_its_own_check_is_chosen_anew(

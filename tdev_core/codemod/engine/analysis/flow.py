@@ -502,10 +502,10 @@ class Flow:
         return self.self_values(node, attr)
 
     def all_values(self, node: cst.BaseExpression) -> list[cst.BaseExpression]:
-        """Return all that a variable, or an attribute of the object itself, is given in the file; nothing where more may come."""
+        """Return all that a variable may have been given at a node, or an attribute of the object itself; nothing where more may come."""
         match node:
-            case cst.Name(value=name):
-                bound = self.scopes.of(node).lookup(name)
+            case cst.Name():
+                bound = self.bindings(node)
                 values = [b.value for b in bound if b.kind == "value" and b.value is not None]
                 return values if len(values) == len(bound) else []
             case cst.Attribute(value=cst.Name(value="self"), attr=cst.Name(value=attr)):

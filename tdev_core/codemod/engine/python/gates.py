@@ -35,6 +35,7 @@ _BINDERS = frozenset(
     {ast.Name, ast.Attribute, ast.arg, ast.alias, ast.ExceptHandler, *_DEFINITIONS, ast.ClassDef}
 )
 """What may bind a name, by the very type: most nodes of a file are none of these, and are asked for no more."""
+_WORD = re.compile(r"cuda(?::\d+)?\Z")
 _TEST = re.compile(r"test(?=_|[A-Z])")
 _FOR_EACH = re.compile(r"parametri[sz]e|\bexpand\b|\bgiven\b|\bfixture\b")
 """What gives a test its parameters."""
@@ -329,6 +330,15 @@ class Gates:
                     return None
                 answer = self.truth(left)
                 return answer if isinstance(op, (ast.IsNot, ast.NotEq)) else _OTHER[answer]
+            case ast.Compare(left=left, ops=[op], comparators=[ast.Constant(value=str(word))]):
+                told = self._told_by(left) if _WORD.match(word) is not None else None
+                return (
+                    _OTHER[told]
+                    if isinstance(op, ast.NotEq)
+                    else told
+                    if isinstance(op, ast.Eq)
+                    else None
+                )
             case ast.Compare(left=left, ops=[op], comparators=[ast.Constant(value=value)]):
                 return self._compared(self.truth(left), op, value)
             case ast.Call(func=func, args=args):
@@ -337,6 +347,29 @@ class Gates:
                 return self._kept(node)
             case _:
                 return None
+
+    def _told_by(self, node: ast.expr) -> Answer | None:
+        """Tell whether only CUDA has its own word kept in a variable: ``"cuda" if there else "cpu"``, and nothing else."""
+        key = self._key(node) if isinstance(node, (ast.Name, ast.Attribute)) else None
+        bound = self._all_of(key) if key is not None else []
+        chosen = [(value, at) for value, at in bound if isinstance(value, ast.IfExp)]
+        if not chosen or any(self.truth(value.test) != "yes" for value, _ in chosen):
+            return None
+        replaced = any(self._replaces(at, node) for _, at in chosen)
+        for value, at in bound:
+            if replaced and isinstance(at, ast.arg):
+                continue
+            other = value.orelse if isinstance(value, ast.IfExp) else value
+            if not isinstance(other, ast.Constant) or _WORD.match(str(other.value)) is not None:
+                return None
+        return "yes"
+
+    def _replaces(self, target: ast.AST, node: ast.expr) -> bool:
+        """Tell whether what a function binds comes before a node of it, whatever has been given to the function."""
+        statement, home, *_ = [*self._tree.ancestors(target), None, None]
+        if not isinstance(home, _DEFINITIONS) or not isinstance(statement, ast.stmt):
+            return False
+        return statement in home.body and statement.lineno < node.lineno
 
     def _compared(self, answer: Answer | None, op: ast.cmpop, value: object) -> Answer | None:
         match op, value:

@@ -65,16 +65,8 @@ def device_call(file: File, found: Reference, call: Call | None) -> None:
             message = f"{name} is tried on the device that was asked for; {LEFT}"
             kept_question(file, found, ARMS, message, "note")
         return
-    if any(
-        isinstance(arg.value, cst.IfExp)
-        and (
-            why_the_choice_stays(file, arg.value.test)
-            or file.stays(arg.value.body)
-            and string_value(arg.value.orelse) == "cpu"
-        )
-        for arg in call.args
-    ):
-        return  # of CUDA or the CPU, which torch makes as well
+    if any(_is_of_cuda_or_the_cpu(file, arg.value) for arg in call.args):
+        return  # which torch makes as well
     if name == "torch.device" and _is_asked_whether_it_is_there(file, found.node):
         message = f"{name} makes what is then asked whether it is there"
         file.find(ARMS, found.node, f"{message}; {LEFT}")
@@ -124,6 +116,23 @@ def device_call(file: File, found: Reference, call: Call | None) -> None:
         return
     if argument == "may be cuda" or (argument == "absent" and always):
         file.use(REFERENCE if argument == "absent" else ARGUMENT, found, reason(name))
+
+
+def _is_of_cuda_or_the_cpu(file: File, value: cst.BaseExpression) -> bool:
+    """Tell whether a word is chosen by a question for CUDA that stays: where it is given, or in a variable that holds nothing else."""
+    if isinstance(value, cst.Name):
+        bound = [each.value for each in file.flow.bindings(value)]
+        return bool(bound) and all(
+            isinstance(each, cst.IfExp)
+            and file.flow.names_cuda(each.body)
+            and _is_of_cuda_or_the_cpu(file, each)
+            for each in bound
+        )
+    return isinstance(value, cst.IfExp) and (
+        why_the_choice_stays(file, value.test) is not None
+        or file.stays(value.body)
+        and string_value(value.orelse) == "cpu"
+    )
 
 
 def _calls_by_name(file: File, found: Reference) -> Iterator[Call]:

@@ -30,6 +30,7 @@ from tdev_core.codemod.engine.rules.other_runtimes import (
     names_of_another_framework,
     told_to_ray,
     why_its_user_needs_it,
+    without_messages,
 )
 from tdev_core.codemod.engine.staying import DOUBLE
 from tdev_core.codemod.engine.survey import GUARDED, is_for_tests
@@ -430,7 +431,7 @@ def _chosen_names(file: File, node: cst.CSTNode) -> list[str]:
     """Return the variables that keep a device which a question chooses, by an expression or by an ``if``, or by a flag of the file's."""
     choice = device_choice(file, node)
     if isinstance(choice, cst.If):
-        set_there = _SETS_A_NAME.match(file.tree.text(choice.body))
+        set_there = _SETS_A_NAME.match(without_messages(file.tree.text(choice.body)))
         return [set_there[1]] if set_there is not None else []
     kept = next((p for p in file.tree.ancestors(node) if isinstance(p, cst.Assign)), None)
     target = kept.targets[0].target if kept is not None else None

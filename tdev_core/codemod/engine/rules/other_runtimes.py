@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 import libcst as cst
 
 from tdev_core.codemod.engine.analysis.nodes import string_value
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.arms import enclosing_function
-from tdev_core.codemod.engine.vocabulary import RUNTIMES
+from tdev_core.codemod.engine.vocabulary import FROM_RUNTIME, RUNTIMES, names_of_runtimes
 from tdev_core.ecosystem.device_table import holders
 
 _OF_RAY = re.compile(r"(?<![a-z])ray(?:_\w+)?\.|\bresources_per_trial\b|\btrialGpuNumber\b")
 # Which torch's launchers are told as well: `launch(main, num_gpus_per_machine=…)`.
 _PER_WORKER = re.compile(r"\bnum_gpus_per_\w+")
-_RUNTIMES = rf"(?:{'|'.join(sorted(RUNTIMES))})"
-_FROM_RUNTIME = re.compile(
-    rf"^[ \t]*(?:from[ \t]+({_RUNTIMES})\b[\w.]*[ \t]+import[ \t]+\(?([^)\n#]+)|import[ \t]+({_RUNTIMES})\b(?:[ \t]+as[ \t]+(\w+))?)",
-    re.MULTILINE,
-)
-
-
 # TensorFlow's and PaddlePaddle's: `"/gpu:0"`, `"gpu:0"`.
 _OF_ANOTHER = re.compile(r"/?(?:device:)?gpu:\d+\Z", re.IGNORECASE)
 
@@ -106,13 +98,25 @@ def device_choice(file: File, question: cst.CSTNode) -> cst.IfExp | cst.If | Non
             arms = [file.tree.text(parent.body), file.tree.text(parent.orelse)]
             return parent if below is parent.test and any(map(_CUDA.search, arms)) else None
         if isinstance(parent, cst.If):
-            body = file.tree.text(parent.body)
+            body = without_messages(file.tree.text(parent.body))
             short = len(body.strip().splitlines()) == 1 and ("=" in body or "return" in body)
             return parent if below is parent.test and short and _CUDA.search(body) else None
         if isinstance(parent, (cst.BaseSmallStatement, cst.BaseSuite)):
             return None
         below = parent
     return None
+
+
+# `logger.info("Using the GPU.")`, which is said besides.
+_TOLD = re.compile(
+    r"^[ \t]*(?:print|(?:\w+\.)*log\w*\.\w+|warnings\.warn)\((?:[^()]|\([^()]*\))*\)[ \t]*(?:\n|\Z)",
+    re.MULTILINE,
+)
+
+
+def without_messages(body: str) -> str:
+    """Return the text of an arm without what it only says."""
+    return _TOLD.sub("", body)
 
 
 def _is_kept(file: File, choice: cst.IfExp | cst.If) -> bool:
@@ -145,25 +149,13 @@ def names_of_another_framework(file: File, node: cst.CSTNode) -> bool:
 
 def imports_a_runtime(file: File) -> bool:
     """Tell whether a file works with such a package, whose objects have a ``device`` that is a string."""
-    found = file.on_a_line(_FROM_RUNTIME, *RUNTIMES)
-    return found is not None and bool(_of_runtimes(file.code, _own(file)))
+    found = file.on_a_line(FROM_RUNTIME, *RUNTIMES)
+    return found is not None and bool(names_of_runtimes(file.code, _own(file)))
 
 
 def _own(file: File) -> frozenset[str]:
     """Return the packages of the program itself, which are none of those by whose names they are called."""
     return file.options.tree.modules if file.options.tree is not None else frozenset()
-
-
-@lru_cache(maxsize=4)
-def _of_runtimes(source: str, own: frozenset[str]) -> frozenset[str]:
-    """Return the names that a file imports from such packages."""
-    names: set[str] = set()
-    for imported in _FROM_RUNTIME.finditer(source):
-        if (imported[1] or imported[3]) in own:
-            continue
-        given = imported[2] or imported[4] or imported[3]
-        names.update(part.split(" as ")[-1].strip() for part in given.split(","))
-    return frozenset(names)
 
 
 # `PaddleOCR(use_gpu=torch.cuda.is_available())`
@@ -172,7 +164,7 @@ _SWITCH = re.compile(r"(?:use_)?(?:gpu|cuda)\Z")
 
 def handed_to_a_runtime(file: File, node: cst.CSTNode) -> str | None:
     """Return the callable of such a package that is told the device which a question chooses, if one is."""
-    names = _of_runtimes(file.code, _own(file)) if imports_a_runtime(file) else frozenset()
+    names = names_of_runtimes(file.code, _own(file)) if imports_a_runtime(file) else frozenset()
     by_name = file.options.tree.runtimes if file.options.tree is not None else frozenset()
     if by_name and _is_typed(file, node):
         return ", ".join(sorted(by_name))
