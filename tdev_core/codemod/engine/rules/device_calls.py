@@ -173,9 +173,11 @@ def _is_tried(file: File, found: Reference, call: Call) -> bool:
     """
     made = file.tree.parents[found.node]
     statement = file.tree.parents.get(made)
+    if found.name == "torch.device":
+        return _is_made_to_be_tried(file, made)
     if not isinstance(made, cst.Call) or not isinstance(statement, cst.Expr):
         return False
-    if found.name in ("torch.device", "torch.set_default_device"):
+    if found.name == "torch.set_default_device":
         return False  # whose effect is what is wanted
     device = call.argument("device", None)
     block = file.tree.parents[file.tree.parents[statement]]
@@ -185,6 +187,30 @@ def _is_tried(file: File, found: Reference, call: Call) -> bool:
         and isinstance(tried, cst.Try)
         and tried.body is block
     )
+
+
+# `_ = torch.zeros(3).to(device)`
+_TRIES = re.compile(
+    r"^[ \t]*(?:_\w*[ \t]*=[ \t]*)?torch\.\w+\((?:[^()\n]|\([^()\n]*\))*(?:\)\.to\(\w+|\bdevice[ \t]*=[ \t]*\w+)\)[ \t]*$",
+    re.MULTILINE,
+)
+_THE_CPU = re.compile(r"[\"']cpu[\"']")
+
+
+def _is_made_to_be_tried(file: File, made: cst.CSTNode) -> bool:
+    """Tell whether a device is made of a word in a ``try`` that finds out by a tensor whether it is there, and else takes the CPU."""
+    if not isinstance(made, cst.Call) or not made.args or file.flow.word(made.args[0].value):
+        return False
+    for parent in file.tree.ancestors(made):
+        if isinstance(parent, cst.Try):
+            handlers = "".join(map(file.tree.text, parent.handlers))
+            return (
+                _TRIES.search(file.tree.text(parent.body)) is not None
+                and _THE_CPU.search(handlers) is not None
+            )
+        if isinstance(parent, (cst.FunctionDef, cst.ExceptHandler)):
+            return False
+    return False
 
 
 def _is_read_by_nobody(file: File, kept: cst.Assign, made: cst.Call) -> bool:

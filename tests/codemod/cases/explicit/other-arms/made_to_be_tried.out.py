@@ -1,0 +1,24 @@
+import tdev
+import torch
+
+
+def usable(name, logger):
+    if name == "cpu":
+        return torch.device(name)
+    try:
+        device = torch.device(name)
+        _ = torch.zeros(3).to(device)
+        logger.info(f"torch.device('{name}') works")
+        return torch.device(name)
+    except RuntimeError:
+        logger.info(f"torch.device('{name}') does not work")
+        return torch.device("cpu")
+
+
+def placed(name, model):
+    try:
+        device = tdev.device(name)
+        model.to(device)
+    except RuntimeError:
+        device = torch.device("cpu")
+    return device
