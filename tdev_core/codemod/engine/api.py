@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from tdev_core.codemod.engine.asked import Asked
@@ -28,6 +28,13 @@ Parameters = tuple[tuple[str, "int | None"], ...]
 STYLES: tuple[Style, ...] = ("explicit", "alias", "accelerator")
 IMPORT_RULES = ("import", "tdev-import")
 """The rules whose edits are imports, which follow what the others found."""
+
+
+class Handing(NamedTuple):
+    """The functions, and the classes by their ``__init__``, that hand on a device; and whether that of a configuration comes to one."""
+
+    functions: frozenset[str] = frozenset()
+    settings: bool = False
 
 
 @dataclass(frozen=True)
@@ -139,6 +146,8 @@ class ProgramTree:
     """Classes of CUDA's modules beside those of other accelerators, of which no object can be made without CUDA."""
     unable: frozenset[str] = frozenset()
     """Functions and classes at a margin that work on CUDA and the CPU alone by what they say, and those that speak of one."""
+    handing: Handing = field(default_factory=Handing)
+    """What hands a device on to a package beside the tree."""
     set_on_others: Mapping[str, int] = field(default_factory=dict)
     """Attributes, and variables of modules, that are set on something else than ``self``, and by how many files."""
     private_of_others: Mapping[str, int] = field(default_factory=dict)

@@ -14,6 +14,7 @@ from pathlib import PurePath
 
 from tdev_core.codemod.engine.api import ProgramTree
 from tdev_core.codemod.engine.constants import Constants
+from tdev_core.codemod.engine.handing_on import handing_on
 from tdev_core.codemod.engine.python.callers import Callers
 from tdev_core.codemod.engine.python.collector import without_collector
 from tdev_core.codemod.engine.python.elsewhere import Files, of_families
@@ -658,6 +659,7 @@ class Survey:
             unable=with_users(
                 *self._unable, self._callers.every, frozenset().union(*self._inside.values())
             ),
+            handing=handing_on(self._callers.every, modules),
             switches=frozenset(name.decode() for name in self._switches),
             set_on_others=self._files.set_on_others,
             private_of_others=self._files.private_of_others,

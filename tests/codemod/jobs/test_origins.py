@@ -1180,6 +1180,56 @@ def test_a_word_that_goes_to_a_library_is_reported(
     assert said.count("which calls torch itself") == 1 and "pyro.plate" in said
 
 
+LOADS = {
+    "pkg/__init__.py": "",
+    "pkg/load.py": "from hooked_models import Hooked\n\n\ndef load_model(name, device='cpu'):\n    return Hooked.from_pretrained(name, device=device)\n\n\n"
+    "def load_two(name, device: str):\n    return [load_model(name + end, device=device) for end in 'ab']\n",
+    "pkg/runner.py": "from pkg.load import load_model\n\n\ndef start(cfg):\n    return load_model('base', device=cfg.device)\n",
+}
+WORD = '"cuda" if torch.cuda.is_available() else "cpu"'
+
+
+@pytest.mark.parametrize(
+    ("text", "who"),
+    [
+        (f"from pkg.load import load_two\n\n\ndef run():\n    device = {WORD}\n    return load_two('base', device=device)\n", "load_two"),
+        (f"class RunConfig:\n    device: str = {WORD}\n", "who reads RunConfig"),
+        (f"import argparse\nfrom hooked_models import Hooked\n\nparser = argparse.ArgumentParser()\nparser.add_argument('--device', default={WORD})\n"
+         "args = parser.parse_args()\nHooked.from_pretrained('base', device=args.device)\n", "this file"),
+    ],
+)  # fmt: skip
+def test_a_word_that_another_file_hands_to_a_library_stays(
+    place: Path, codemod: Callable[..., Ran], text: str, who: str
+) -> None:
+    """The package would look for CUDA, where it is told of the CPU today."""
+    files = LOADS | {"pkg/made.py": f"import torch\n{text}"}
+    assert _rewritten(place, codemod, files) == set()
+    ran = codemod("--verbose", "--force", ".", engine=REAL)
+    assert f"a word that {who} hands to a package" in ran.out + ran.err
+
+
+def test_a_word_that_no_library_is_handed_is_chosen_anew(
+    place: Path, codemod: Callable[..., Ran]
+) -> None:
+    """Whoever makes a device of it, or is of the tree."""
+    made = (
+        f"import torch\nfrom pkg.load import load_model, place\n\n\ndef run(x):\n    device = {WORD}\n    return x.to(device), place('base', device=device)\n\n\n"
+        f"def other():\n    device = torch.device({WORD})\n    return load_model('base', device=device)\n"
+    )
+    files = LOADS | {
+        "pkg/made.py": made,
+        "pkg/config.py": f"import torch\n\n\nclass RunConfig:\n    device: str = {WORD}\n",
+    }
+    files |= {
+        "pkg/load.py": LOADS["pkg/load.py"]
+        + "\n\ndef place(name, device):\n    device = torch.device(device)\n    return load_model(name).to(device)\n",
+        "pkg/runner.py": "from pkg.load import place\n\n\ndef start(cfg):\n    return place('base', device=cfg.device)\n",
+    }
+    assert _rewritten(place, codemod, files) >= {"pkg/made.py", "pkg/config.py"}
+    changed = (place / "pkg/made.py").read_text()
+    assert changed.count("tdev.cuda.is_available()") == 2
+
+
 SPOKEN = "class DeviceOption:\n    AUTO = True\n    CPU = 'cpu'\n    CUDA = 'cuda'\n\n\nCUDA_DEVICE = 'cuda'\n"
 ASKS = (
     "import torch\n\nfrom {}\n\n\ndef restore(path, config):\n    torch.load(path, map_location={})\n"

@@ -13,6 +13,7 @@ import libcst as cst
 
 from tdev_core.codemod.engine.analysis.cudas import ASKS_OR_MOVES
 from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.handing_on import handed_to, hands_a_settings_device
 from tdev_core.codemod.engine.python.lines import Span
 from tdev_core.codemod.engine.rules.architecture import asks_for_nvidias, asks_for_the_build
 from tdev_core.codemod.engine.rules.arms import enclosing_function
@@ -32,9 +33,10 @@ from tdev_core.codemod.engine.rules.other_runtimes import (
     why_its_user_needs_it,
     without_messages,
 )
+from tdev_core.codemod.engine.rules.speaks_of_others import knows_mps
 from tdev_core.codemod.engine.staying import DOUBLE
 from tdev_core.codemod.engine.survey import GUARDED, is_for_tests
-from tdev_core.codemod.engine.vocabulary import DEVICE_NAME, NOTE
+from tdev_core.codemod.engine.vocabulary import DEVICE_NAME, NOTE, SETTINGS_CLASS
 
 # `scatter(data, [device])`, which copies to CUDA's devices alone where it is torch's or MMCV's.
 _SCATTERS = re.compile(r"(?<![\w.])((?:\w+\.)*)scatter\(\s*\w+,\s*\[")
@@ -355,7 +357,46 @@ def why_the_choice_stays(file: File, node: cst.CSTNode) -> str | None:
         return "a device for double precision, which MPS has not"
     if holder := holder_of(file, node):
         return f"the device of {holder}, which knows CUDA and the CPU alone"
+    if (taker := _is_handed_on(file, node)) is not None:
+        return f"a word that {taker} hands to a package which calls torch itself"
     return why_its_user_needs_it(file, node)
+
+
+_WORD_ALONE = re.compile(r"\s*(?:\w+[ \t]*=[ \t]*)?[\"']cuda(?::\d+)?[\"']\s*\Z")
+
+
+def _is_handed_on(file: File, node: cst.CSTNode) -> str | None:
+    """Name what hands the word that a question chooses to a package beside the tree, by another function of the tree or file.
+
+    In a variable, as a field of a configuration or as the default of a command line: ``"cuda"`` is nothing to such a package where
+    there is another device. Given it in this file, a variable gets the device that there is.
+    """
+    tree = file.options.tree
+    if tree is None or file.options.program or file.options.style == "accelerator":
+        return None
+    choice = device_choice(file, node)
+    if choice is None or _WORD_ALONE.match(without_messages(file.tree.text(choice.body))) is None:
+        return None
+    holder = file.tree.parents[choice]
+    if isinstance(holder, cst.Arg):
+        if holder.keyword is None or holder.keyword.value != "default":
+            return None
+        own = tree.modules | tree.near
+        told = hands_a_settings_device(file.code, tree.handing.functions, own)
+        return "this file" if told else None
+    scopes = (
+        p for p in file.tree.ancestors(holder) if isinstance(p, (cst.FunctionDef, cst.ClassDef))
+    )
+    if isinstance(around := next(scopes, None), cst.ClassDef):
+        of_settings = SETTINGS_CLASS.search(around.name.value) is not None
+        return f"who reads {around.name.value}" if of_settings and tree.handing.settings else None
+    if knows_mps(file):
+        return None  # whose functions get the device that there is
+    home = enclosing_function(file, node)
+    span = file.tree.span(home) if home is not None else (0, len(file.tree.source))
+    text = file.tree.source[slice(*span)]
+    named = (handed_to(text, name, tree.handing.functions) for name in _chosen_names(file, node))
+    return next(filter(None, named), None)
 
 
 def guards_tf32(file: File, node: cst.CSTNode) -> bool:

@@ -38,6 +38,10 @@ FOREIGN = rule(
     in use, the library would be told of CUDA where it was told of the CPU. So does what it hands to any function
     in a package that knows MPS by its name. What is given as a `device_map`
     goes to accelerate, whatever it is given to.
+
+    A word that is chosen elsewhere stays what it is: for a function of the tree that hands its `device` to such a package, as the
+    default of a command line whose device goes to one in that file, or as a field of a configuration
+    (`class RunConfig: device: str = "cuda" if torch.cuda.is_available() else "cpu"`) where the tree hands one's device on so.
     """,
 )
 
