@@ -166,6 +166,10 @@ _TYPED = re.compile(
 )
 
 
+# `device = process_device(device)`, of a parameter, right where it is kept then.
+_GIVEN_ANEW = rb"\n%s%s[ \t]*=[ \t]*(?:\w+\.)*\w*device\w*\("
+
+
 def _is_a_word(raw: bytes, kept: re.Match[bytes]) -> bool:
     """Tell whether what is kept is a word that was typed, or a parameter that says that it takes one."""
     value = kept[1].strip()
@@ -173,8 +177,13 @@ def _is_a_word(raw: bytes, kept: re.Match[bytes]) -> bool:
         return True
     if not re.fullmatch(rb"[A-Za-z_]\w*", value):
         return False
-    # As its signature says, or the prose of its class.
     start = max(0, raw.rfind(b"\nclass ", 0, kept.start()))
+    home = max(start, raw.rfind(b"def ", 0, kept.start()))
+    indent = re.match(rb"[ \t]*", raw[raw.rfind(b"\n", 0, kept.start()) + 1 :])
+    anew = _GIVEN_ANEW % (indent[0] if indent is not None else b"", value)
+    if re.search(anew, raw[home : kept.start()]) is not None:
+        return False  # as what is called for that shows
+    # As its signature says, or the prose of its class.
     said = rb"(?<!\w)" + value + rb"`*[ \t]*(?:[:(][^\n=)]*\bstr\b|(?::[^\n=)]*)?=[ \t]*[\"']cuda)"
     return re.search(said, raw[start : kept.start()]) is not None
 

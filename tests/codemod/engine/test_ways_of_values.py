@@ -1536,3 +1536,26 @@ def test_a_real_device_that_a_base_class_elsewhere_replaces_by_a_word(sets: str)
     )
     files = {"base.py": base, "binned.py": binned, "trainer.py": trainer}
     assert changed(files, "binned.py") is ("self.device" in sets)
+
+
+@pytest.mark.parametrize(
+    ("gives_anew", "real"),
+    [
+        ("device = resolve_device(device)", True),
+        ("if device is None:\n            device = resolve_device(device)", False),
+        ("print(resolve_device(device))", False),
+    ],
+)
+def test_a_device_that_was_tried_right_where_it_is_kept(gives_anew: str, real: bool) -> None:
+    """Whatever the signature says that the parameter was before."""
+    moved = (
+        "import torch\nfrom .resolves import resolve_device\n\n\nclass Moved:\n    def to(self, device: str):\n"
+        f"        {gives_anew}\n        self.device = device\n\n"
+        "    def make(self, n):\n        return torch.ones(n, device=self.device)\n"
+    )
+    heir = (
+        "import torch\nfrom .moved import Moved\n\n\nclass Heir(Moved):\n"
+        "    def made(self, n):\n        return torch.ones(n, device=self.device)\n"
+    )
+    files = {**tree_of_checks(), "moved.py": moved, "heir.py": heir}
+    assert changed(files, "heir.py") is not real
