@@ -348,6 +348,8 @@ class Devices(Tensors):
         more: object = root
         while isinstance(more, (ast.If, ast.IfExp)):
             tests.append(more.test)
+            if isinstance(more, ast.If) and more is not link and len(more.body) == 1:
+                tests += [each.test for each in more.body if isinstance(each, ast.If)]
             more = more.orelse[0] if isinstance(more.orelse, list) and more.orelse else more.orelse
         return any(OTHERS.search(ast.unparse(test)) is not None for test in tests)
 

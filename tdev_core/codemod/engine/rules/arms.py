@@ -251,6 +251,9 @@ def chain_names_other(file: File, node: cst.If) -> bool:
     link: cst.CSTNode | None = head
     while isinstance(link, cst.If):
         tests.append(link.test)
+        if link is not node and len(link.body.body) == 1:
+            # `if system() == "Darwin":` with nothing in it but a question for MPS
+            tests += [each.test for each in link.body.body if isinstance(each, cst.If)]
         last = link
         link = link.orelse
     if isinstance(link, cst.Else) and isinstance(link.body, cst.IndentedBlock):
