@@ -1559,3 +1559,48 @@ def test_a_device_that_was_tried_right_where_it_is_kept(gives_anew: str, real: b
     )
     files = {**tree_of_checks(), "moved.py": moved, "heir.py": heir}
     assert changed(files, "heir.py") is not real
+
+
+CODERS = """import torch
+
+
+class Config:
+    device: str = "cuda"
+
+
+class Coder(torch.nn.Module):
+    def __init__(self, cfg: Config):
+        super().__init__()
+        self.device = {kept}
+
+
+class Trained(Coder):
+    pass
+
+
+class FirstTrained(Trained):
+    pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("said", "kept", "real"),
+    [
+        ("Coder[Config] | Trained[Config]", "torch.device(cfg.device)", True),
+        ("Union[Coder[Config], 'Trained[Config]']", "torch.device(cfg.device)", True),
+        ("Trained[Config, int]", "torch.device(cfg.device)", True),
+        ("Coder[Config] | Trained[Config]", "cfg.device", False),
+        ("Coder[Config] | Config", "torch.device(cfg.device)", False),
+        ("Coder | Other[Config]", "torch.device(cfg.device)", False),
+    ],
+)
+def test_an_object_of_several_classes_that_are_made_for_others(
+    said: str, kept: str, real: bool
+) -> None:
+    """Each of them keeps a real device, by itself or by what it inherits; the class that one is made for says nothing."""
+    files = {
+        "coders.py": CODERS.format(kept=kept),
+        "starts.py": "import torch\nfrom .coders import Coder, Config, Trained\n\n\n"
+        f"def start(given: {said}, n):\n    return torch.zeros(n, device=given.device)\n",
+    }
+    assert changed(files, "starts.py") is not real

@@ -1164,6 +1164,11 @@ class _Tree:
             for owner, number, at in self._keepers.get(attr, ())
             if snake(owner).endswith(f"_{name.lower()}") or owner == name
         ]
+        if not found and name in self._tree.classes:
+            # What it inherits of the tree.
+            above = {base for _, _, bases in self._tree.classes[name] for base in bases}
+            if any([self._keep(base, attr) for base in sorted(above - {name})]):
+                return True
         called = self._called_as(name) if not found else []
         if called:
             # Which keep none themselves, but inherit one, as accelerate's and Lightning's heirs do.
@@ -1171,10 +1176,6 @@ class _Tree:
             return all(self._inherits_one(each, attr) for each in called) and (
                 self._is_given_real(name, attr)
             )
-        if not found and name in self._tree.classes:
-            # What it inherits: of the tree, or nothing is known.
-            above = {base for _, _, bases in self._tree.classes[name] for base in bases}
-            return any(self._keep(base, attr) for base in above - {name})
         self._leans_on.clear()
         if not found or not all(
             self._is_kept(statement, owner, attr) for statement, owner in found

@@ -215,9 +215,11 @@ def classes_said(said: ast.expr | None) -> list[str]:
             parts = [left, right]
         case ast.Subscript(value=outer, slice=ast.Tuple(elts=parts)):
             if last_name(outer) != "Union":
-                return []
+                return classes_said(
+                    outer
+                )  # of classes that are made for others: `Trainer[Config, Model]`
         case ast.Subscript(value=outer, slice=part):
-            return classes_said(part) if last_name(outer) in ("Union", "Optional") else []
+            return classes_said(part if last_name(outer) in ("Union", "Optional") else outer)
         case ast.Name() | ast.Attribute():
             return [last_name(said)]
         case _:
@@ -457,7 +459,8 @@ class Devices(Tensors):
         if isinstance(owner, ast.Name):
             if self._is_module(owner) and self._known.told(Asked("variable", owner.id, attr)):
                 return True
-            if (named := self.class_of(owner)) and self._known.told(Asked("named", named, attr)):
+            named = [self.class_of(owner)] if self.class_of(owner) else self._said_of(owner)
+            if named and all([self._known.told(Asked("named", each, attr)) for each in named]):
                 return True
             if (made := self._made_of(owner)) and self._known.told(Asked("made", made, attr)):
                 return True
@@ -473,9 +476,10 @@ class Devices(Tensors):
 
     def _may_keep_a_word(self, owner: ast.expr, attr: str) -> bool:
         """Tell whether an object is, or may be, of a class of the tree that keeps a word in an attribute."""
-        kept_by = self.class_of(owner)
-        if kept_by and (
-            f"{kept_by}.{attr}" in self._known.words or not self._known.inherits(kept_by, attr)
+        kept_by = [self.class_of(owner)] if self.class_of(owner) else self._said_of(owner)
+        if any(
+            f"{each}.{attr}" in self._known.words or not self._known.inherits(each, attr)
+            for each in kept_by
         ):
             return True
         if not self._known.words or not isinstance(owner, (ast.Name, ast.Attribute)):
@@ -644,6 +648,17 @@ class Devices(Tensors):
                 return f"{kept[1]}:{','.join(sorted(map(str, names)))}"
             case _:
                 return ""
+
+    def _said_of(self, node: ast.expr) -> list[str]:
+        """Return the classes of which a parameter says that it is one: ``sae: SAE[A] | TrainingSAE[B]``."""
+        if not isinstance(node, ast.Name):
+            return []
+        match self._bindings(node, node.id):
+            case [(ast.FunctionDef() | ast.AsyncFunctionDef()) as home]:
+                given = parameters(home).get(node.id)
+                return classes_said(given.annotation) if given is not None else []
+            case _:
+                return []
 
     def class_of(self, node: ast.expr) -> str:
         """Return the class that a parameter is annotated with, ``sae: "SAE[Any]"``, or that a variable is made of."""

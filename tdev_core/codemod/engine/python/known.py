@@ -89,13 +89,17 @@ class Known:
 _SAYS_NO_MORE = re.compile(r"[\"']?(?:(?:torch\.)?nn\.)?(?:Module|Any|object)[\"']?")
 
 
+# `SAE[Config]` keeps what an `SAE` keeps.
+_MADE_FOR = re.compile(r"(?<=\w)(?<!Union)(?<!Optional)\[[\w.]+(?:\]|\Z)")
+
+
 @lru_cache(maxsize=256)
 def _may_be_of(classes: tuple[str, ...], owner: str, attr: str, text: str) -> bool:
     """Tell whether a text says of an object that it may be of one of these classes."""
     it, names = re.escape(owner), re.compile(rf"\b(?:{'|'.join(classes)})\b")
     # Both start with the object, which `re` looks for many times faster than for what stands before it.
     said = re.findall(rf"{it}(?<![\w.]{it})[ \t]*:([^=,)\n]+)", text)
-    if any(map(names.search, said)):
+    if any(names.search(_MADE_FOR.sub("", each)) for each in said):
         return True
     for asked in re.finditer(rf"{it}(?:\s*,|\s*\)\s*(?:is|==|in)\b)([^)\n]*)", text):
         before = text[max(0, asked.start() - 16) : asked.start()].rstrip()
