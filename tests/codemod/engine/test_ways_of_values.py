@@ -1604,3 +1604,28 @@ def test_an_object_of_several_classes_that_are_made_for_others(
         f"def start(given: {said}, n):\n    return torch.zeros(n, device=given.device)\n",
     }
     assert changed(files, "starts.py") is not real
+
+
+@pytest.mark.parametrize(
+    ("default", "device", "kept", "real"),
+    [
+        ("Config('a')", "torch.device(self.word)", "config", True),
+        ("Config('a')", "self.word", "config", False),
+        ("load()", "torch.device(self.word)", "config", False),
+        ("Config('a')", "torch.device(self.word)", "load()", False),
+    ],
+)
+@pytest.mark.parametrize("call", ["torch.load(n, map_location={})", "torch.zeros(n, device={})"])
+def test_a_device_that_a_property_of_settings_makes(
+    default: str, device: str, kept: str, real: bool, call: str
+) -> None:
+    """Whatever they hold: who sets them sets the word."""
+    files = {
+        "config.py": "import torch\n\n\nclass Config:\n    def __init__(self, word):\n        self.word = word\n\n"
+        f"    @property\n    def device(self):\n        return {device}\n",
+        "trainer.py": "import torch\nfrom .config import Config\n\n\nclass Trainer:\n"
+        "    def __init__(self, config: Config = None):\n        if config is None:\n"
+        f"            config = {default}\n        self.configs = {kept}\n\n"
+        f"    def start(self, n):\n        return {call.format('self.configs.device')}\n",
+    }
+    assert changed(files, "trainer.py") is not real

@@ -62,8 +62,9 @@ _GIVEN = re.compile(
     rb"(?:device(?:_type)?|map_location)[ \t]*=(?!=)\s*(?:[\w.]*device(?:_type)?|dev)\b"
     rb"|(?<=torch\.device\()(?:\w+_)?device\b"
 )
-_OF_OBJECT = re.compile(
-    rb"device[ \t]*=(?!=)\s*(?:\w+\.)*(?!self\.|cls\.)(\w{3,})\.((?:\w+_)?device)\b"
+_OF_OBJECT = tuple(
+    re.compile(word + rb"[ \t]*=(?!=)\s*(?:\w+\.)*(?!self\.|cls\.)(\w{3,})\.((?:\w+_)?device)\b")
+    for word in (rb"device", rb"map_location")
 )
 # What a device is made of, or bound to, where more than its own text has to be followed: a call, an item, one of several.
 # Two patterns, each with a word to start from, which `re` looks for many times faster than for a choice.
@@ -186,7 +187,7 @@ class Callers:
             self.modules.setdefault(module, []).append(len(self.texts) - 1)
         objects: list[tuple[int, bytes]] = []
         named_by: dict[bytes, list[str]] = {}
-        for found in _OF_OBJECT.finditer(raw):
+        for found in chain.from_iterable(each.finditer(raw) for each in _OF_OBJECT):
             known = TENSOR_WORD.search(found[1].decode()) is not None
             if known or not (
                 _BY_ITSELF.match(raw, *_line_to(raw, found.start()))

@@ -448,6 +448,8 @@ class Devices(Tensors):
 
     def _has_real_device(self, owner: ast.expr, attr: str, deep: int) -> bool:
         """Tell whether a device that an object keeps is a real one: that of a tensor, a module or the like."""
+        if (kind := self.class_of(owner)) and self._known.told(Asked("method", kind, attr)):
+            return True  # which a property makes, whatever settings it is made of
         if self._is_never(owner, OBJECT):
             return False
         if self._may_keep_a_word(owner, attr):
@@ -672,25 +674,28 @@ class Devices(Tensors):
             return made.pop() if len(made) == 1 else ""
         if not isinstance(node, ast.Name):
             return ""
-        bound = self._bindings(node, node.id)
-        bindings = [each for each in bound if not isinstance(each, ast.Delete)]
-        home = bindings[0] if len(bindings) == 1 else None
-        if isinstance(home, (ast.With, ast.AsyncWith)):
-            for item in home.items:
-                if item.optional_vars is not None and node.id in names_of(item.optional_vars):
-                    entered = item.context_expr
-                    return self.class_of(entered) if isinstance(entered, ast.Call) else ""
-            return ""
-        if isinstance(home, ast.Assign) and isinstance(home.targets[0], ast.Name):
-            plain = len(home.targets) == 1 and isinstance(home.value, ast.Call)
-            return self.class_of(home.value) if plain else ""
-        if not isinstance(home, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            return ""
-        given = parameters(home).get(node.id)
-        said = given.annotation if given is not None else None
-        text = ast.unparse(said).strip("'\"") if said is not None else ""
-        found = _NAMED_CLASS.fullmatch(text)
-        return found[1] if found is not None else ""
+        bound = [p for p in self._bindings(node, node.id) if not isinstance(p, ast.Delete)]
+        made = {self._class_by(part, node.id) for part in bound}
+        return made.pop() if len(made) == 1 else ""
+
+    def _class_by(self, part: ast.AST, name: str) -> str:
+        """Return the class of which a statement, or a function by what it says of its parameter, gives a name an object."""
+        match part:
+            case ast.With(items=items) | ast.AsyncWith(items=items):
+                for item in items:
+                    if item.optional_vars is not None and name in names_of(item.optional_vars):
+                        entered = item.context_expr
+                        return self.class_of(entered) if isinstance(entered, ast.Call) else ""
+                return ""
+            case ast.Assign(targets=[ast.Name()], value=ast.Call() as made):
+                return self.class_of(made)
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                given = parameters(part).get(name)
+                said = given.annotation if given is not None else None
+                found = _NAMED_CLASS.fullmatch(ast.unparse(said).strip("'\"")) if said else None
+                return found[1] if found is not None else ""
+            case _:
+                return ""
 
     # -- names ----------------------------------------------------------------------------------
 
