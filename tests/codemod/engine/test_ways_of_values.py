@@ -1629,3 +1629,18 @@ def test_a_device_that_a_property_of_settings_makes(
         f"    def start(self, n):\n        return {call.format('self.configs.device')}\n",
     }
     assert changed(files, "trainer.py") is not real
+
+
+@pytest.mark.parametrize(
+    ("base", "real"),
+    [("EnvBase", True), ("LightningModule", True), ("Env", False)],
+)
+def test_an_object_whose_class_inherits_a_device_from_another_package(
+    base: str, real: bool
+) -> None:
+    files = {
+        "envs.py": f"import torch\nfrom other import {base}\n\n\nclass Shop({base}):\n    pass\n\n\nclass FlowShop(Shop):\n    pass\n",
+        "tables.py": "import torch\nfrom .envs import FlowShop\n\n\nclass Tables:\n    def __init__(self, shop: FlowShop):\n"
+        "        self.stages = torch.arange(shop.stages, device=shop.device)\n",
+    }
+    assert changed(files, "tables.py") is not real

@@ -1276,7 +1276,10 @@ class _Tree:
                 if any(isinstance(node, ast.ClassDef) and _has_field(node, attr) for node in nodes):
                     return False
                 todo += bases
-        return any(_KEEPS_A_DEVICE.fullmatch(each) for each in seen - self._tree.classes.keys())
+        return any(
+            _KEEPS_A_DEVICE.fullmatch(each) or f"{each}.{attr}" in KEPT_BY_OTHERS
+            for each in seen - self._tree.classes.keys()
+        )
 
     def _called_as(self, name: str) -> list[str]:
         """Return the classes that an object of this name may be one of: ``engine`` of each ``…Engine``."""
