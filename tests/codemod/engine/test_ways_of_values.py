@@ -1644,3 +1644,45 @@ def test_an_object_whose_class_inherits_a_device_from_another_package(
         "        self.stages = torch.arange(shop.stages, device=shop.device)\n",
     }
     assert changed(files, "tables.py") is not real
+
+
+@pytest.mark.parametrize(
+    ("given", "more", "real"),
+    [
+        ("lows[0][0]", "", True),
+        ("lows[-1]", "", True),
+        ("args[0]", "", True),
+        ("lows[at]", "", False),
+        ("cfgs[0]", "", False),
+        ("lows[0]['cfg']", "", False),
+        (
+            "lows[0]",
+            "class Low:\n    def __init__(self, device='cuda'):\n        self.device = device\n",
+            False,
+        ),
+    ],
+)
+def test_what_is_taken_out_by_a_number(given: str, more: str, real: bool) -> None:
+    """A tensor, where no class of the tree keeps a word for its device."""
+    files = {
+        "made.py": function("", parameters="device"),
+        "uses.py": f"from .made import f\n{more}\n\ndef g(lows, cfgs, at, *args):\n    return f({given}.device)\n",
+    }
+    assert changed(files, "made.py") is not real
+
+
+@pytest.mark.parametrize(
+    ("layer", "real"),
+    [
+        ("nn.Linear(3, 3)", True),
+        ("nn.Conv2d(3, 3, 1) if deep else nn.LayerNorm(3)", False),
+        ("nn.LSTM(3, 3)", False),
+        ("Chosen(3)", False),
+    ],
+)
+def test_what_one_of_torchs_layers_gives(layer: str, real: bool) -> None:
+    text = (
+        f"import torch\nfrom torch import nn\n\n\nclass Mix(nn.Module):\n    def __init__(self, deep):\n        self.first = {layer}\n\n"
+        "    def forward(self, nodes, n):\n        found = self.first(nodes)\n        return torch.zeros(n, device=found.device)\n"
+    )
+    assert changed({"mix.py": text}, "mix.py") is not real

@@ -128,6 +128,14 @@ def _of_tensors(node: ast.expr) -> bool:
     return TENSOR_WORD.search(last) is not None
 
 
+def _is_of_several_settings(node: ast.expr) -> bool:
+    """Tell whether what is taken by a number is one of several settings: ``configs[0]``, and no argument, ``args[0]``."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    text = ast.unparse(node)
+    return text != "args" and (is_of_settings(text) or is_of_settings(text.rstrip("s")))
+
+
 _HAS_MODELS = re.compile(r"(?:transformers|diffusers|peft|optimum|sentence_transformers)\.")
 
 # A class's parameters, a module's, a fixture by another name: what pytest gives a test then is not followed.
@@ -531,11 +539,11 @@ class Devices(Tensors):
             case ast.Subscript(value=inner) | ast.Call(func=inner):
                 if _of_tensors(inner):
                     return True
-                key = (
-                    node.slice.value
-                    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant)
-                    else None
-                )
+                at = node.slice if isinstance(node, ast.Subscript) else None
+                at = at.operand if isinstance(at, ast.UnaryOp) else at
+                key = at.value if isinstance(at, ast.Constant) else None
+                if isinstance(key, int):
+                    return not (_is_of_several_settings(inner) or self._known.keeps_words("device"))
                 if not isinstance(key, str):
                     return False
                 # `batch["image"]`, and of no settings

@@ -37,6 +37,12 @@ _CLASSES = re.compile(
     r"torch\.(?:\w+Tensor|Tensor|nn\.Parameter|nn\.parameter\.Parameter|nn\.Buffer)\Z"
 )
 
+# Torch's layers that give one.
+_LAYERS = re.compile(
+    r"torch\.nn\.(?:Linear|Bilinear|Embedding|Flatten|Conv\w*\dd|\w+Norm(?:\dd)?|\w*Dropout(?:\dd)?|\w*LU|Sigmoid|"
+    r"Tanh|Softmax|Softplus|Upsample|AvgPool\dd|AdaptiveAvgPool\dd|PixelShuffle)\Z"
+)
+
 # Functions that give several tensors, or none.
 _OTHERWISE = re.compile(
     r"\.(?:eigh?|lu\w*|qr|svd|slogdet|inv_ex|cholesky_ex|solve_ex|ldl_factor\w*|lstsq|split\w*|chunk|"
@@ -163,6 +169,8 @@ class Tensors(Values):
             return plain or _MODULES.match(name) is not None
         if not isinstance(node.func, ast.Attribute):
             return False
+        if is_self(node.func.value) and self._is_layer(node.func):
+            return True
         method = node.func.attr
         if method in _TENSORS_OWN or method == "view" and _sizes(node.args):
             return True
@@ -172,6 +180,17 @@ class Tensors(Values):
         if method in ("max", "min", "median") and not node.args and not node.keywords:
             mine = True
         return mine and self.holds(node.func.value, TENSOR, deep)
+
+    def _is_layer(self, node: ast.Attribute) -> bool:
+        """Tell whether a class keeps one of torch's own layers in an attribute, which gives a tensor: ``self.project(x)``."""
+        owner = self._class_around(node)
+        kept = self._kept_in(owner).get(node.attr) if owner is not None else None
+        if kept is None or kept.said or kept.methods or not kept.given:
+            return False
+        return all(
+            not steps and isinstance(value, ast.Call) and _LAYERS.match(self._name(value.func))
+            for value, steps in kept.given
+        )
 
     def _gives_several(self, node: ast.expr, deep: int) -> bool:
         """Tell whether a call gives several tensors: ``torch.chunk(x, 2)``, ``x.topk(3)``."""
