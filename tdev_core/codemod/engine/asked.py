@@ -68,7 +68,7 @@ class Asked(NamedTuple):
     - ``named``: do all classes that an object called ``of`` may be one of keep it in their attribute ``name``;
     - ``made``: do all classes called after a word that a call with certain keywords may make: ``agent:gpu_id`` of
       ``args.agent_class(n, gpu_id=0)``;
-    - ``kept``: does the class ``of`` itself, or one that it inherits from;
+    - ``kept``: does the class ``of`` itself, or one that it inherits from; each class where ``of`` names none;
     - ``word``: does somebody give a word to a parameter that is annotated as a device.
     """
 

@@ -1632,6 +1632,22 @@ def test_a_device_that_a_property_of_settings_makes(
 
 
 @pytest.mark.parametrize(
+    ("device", "real"), [("torch.device(self.word)", True), ("'cuda:1'", False)]
+)
+def test_a_device_that_a_property_of_settings_and_of_their_heirs_makes(
+    device: str, real: bool
+) -> None:
+    files = {
+        "config.py": "import torch\n\n\nclass Config:\n    @property\n    def device(self):\n        return torch.device(self.word)\n",
+        "more.py": "import torch\nfrom .config import Config\n\n\nclass More(Config):\n    @property\n"
+        f"    def device(self):\n        return {device}\n",
+        "uses.py": "import torch\nfrom .config import Config\n\n\ndef start(cfg: Config, n):\n"
+        "    return torch.zeros(n, device=cfg.device)\n",
+    }
+    assert changed(files, "uses.py") is not real
+
+
+@pytest.mark.parametrize(
     ("base", "real"),
     [("EnvBase", True), ("LightningModule", True), ("Env", False)],
 )
@@ -1655,6 +1671,16 @@ def test_an_object_whose_class_inherits_a_device_from_another_package(
         ("lows[at]", "", False),
         ("cfgs[0]", "", False),
         ("lows[0]['cfg']", "", False),
+        (
+            "lows[0]",
+            "class Low:\n    def __init__(self, device):\n        self.device = device\n",
+            False,
+        ),
+        (
+            "lows[0]",
+            "class Low:\n    def __init__(self, low):\n        self.device = low.grad.device\n",
+            True,
+        ),
         (
             "lows[0]",
             "class Low:\n    def __init__(self, device='cuda'):\n        self.device = device\n",

@@ -37,6 +37,7 @@ from tdev_core.codemod.engine.python.statements import (
 from tdev_core.codemod.engine.python.tree import PythonTree
 from tdev_core.codemod.engine.python.uses import Use, use_of
 from tdev_core.codemod.engine.vocabulary import (
+    SETTINGS_CLASS,
     TENSOR_WORD,
     imported_from,
     is_of_settings,
@@ -1324,11 +1325,14 @@ class _Tree:
         )
 
     def _keeps(self, name: str, attr: str) -> bool:
-        """Tell whether what a class keeps in an attribute, or one that it inherits from, is a real device."""
+        """Tell whether what a class keeps in an attribute, or one that it inherits from, is a real device.
+
+        Of no name, what all of them do, settings aside.
+        """
         found = [
             (self._texts[number].at(at), owner)
             for owner, number, at in self._keepers.get(attr, ())
-            if owner == name
+            if owner == name or not name and SETTINGS_CLASS.search(owner) is None
         ]
         self._leans_on.clear()
         if found:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from functools import cached_property, lru_cache
 
-from tdev_core.codemod.engine.asked import DEVICE, EACH, OBJECT, TENSOR, Asked, Want
+from tdev_core.codemod.engine.asked import DEVICE, EACH, OBJECT, TENSOR, Asked, Want, Way
 from tdev_core.codemod.engine.python.statements import (
     BINDERS,
     FUNCTIONS,
@@ -135,6 +135,9 @@ def _is_of_several_settings(node: ast.expr) -> bool:
     text = ast.unparse(node)
     return text != "args" and (is_of_settings(text) or is_of_settings(text.rstrip("s")))
 
+
+# What has to be known of a property, and of those that heirs have in its place.
+_PROPERTYS: tuple[Way, ...] = ("method", "heirs")
 
 _HAS_MODELS = re.compile(r"(?:transformers|diffusers|peft|optimum|sentence_transformers)\.")
 
@@ -456,7 +459,8 @@ class Devices(Tensors):
 
     def _has_real_device(self, owner: ast.expr, attr: str, deep: int) -> bool:
         """Tell whether a device that an object keeps is a real one: that of a tensor, a module or the like."""
-        if (kind := self.class_of(owner)) and self._known.told(Asked("method", kind, attr)):
+        kind = self.class_of(owner)
+        if kind and all([self._known.told(Asked(way, kind, attr)) for way in _PROPERTYS]):
             return True  # which a property makes, whatever settings it is made of
         if self._is_never(owner, OBJECT):
             return False
@@ -543,7 +547,9 @@ class Devices(Tensors):
                 at = at.operand if isinstance(at, ast.UnaryOp) else at
                 key = at.value if isinstance(at, ast.Constant) else None
                 if isinstance(key, int):
-                    return not (_is_of_several_settings(inner) or self._known.keeps_words("device"))
+                    return not _is_of_several_settings(inner) and (
+                        self._known.inherits("", "device") and not self._known.keeps_words("device")
+                    )
                 if not isinstance(key, str):
                     return False
                 # `batch["image"]`, and of no settings
