@@ -1712,3 +1712,25 @@ def test_what_one_of_torchs_layers_gives(layer: str, real: bool) -> None:
         "    def forward(self, nodes, n):\n        found = self.first(nodes)\n        return torch.zeros(n, device=found.device)\n"
     )
     assert changed({"mix.py": text}, "mix.py") is not real
+
+
+@pytest.mark.parametrize(
+    ("alias", "real"),
+    [
+        ("Pose: TypeAlias = Float[torch.Tensor, 'D D']", True),
+        ("Pose = torch.Tensor", True),
+        ("Pose = Union[torch.Tensor, None]", True),
+        ("Pose = Union[torch.Tensor, str]", False),
+        ("Pose: TypeAlias = Config", False),
+        ("Pose = torch.Tensor\nPose = Config", False),
+        ("class Pose:\n    def __init__(self, device):\n        self.device = device", False),
+    ],
+)
+def test_a_name_that_stands_for_tensors_in_annotations(alias: str, real: bool) -> None:
+    files = {
+        "types.py": "import torch\nfrom typing import TypeAlias, Union\nfrom jaxtyping import Float\n\n\n"
+        f"class Config:\n    device: str = 'cuda'\n\n\n{alias}\n",
+        "uses.py": "import torch\nfrom .types import Pose\n\n\ndef start(tf: Pose, n):\n    device = tf.device\n"
+        "    return torch.zeros(n, device=device)\n",
+    }
+    assert changed(files, "uses.py") is not real

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import chain
 
-from tdev_core.codemod.engine.asked import DEVICE, EACH, OBJECT, Asked, Want, Way
+from tdev_core.codemod.engine.asked import DEVICE, EACH, OBJECT, TENSOR, Asked, Want, Way
 from tdev_core.codemod.engine.python.collector import without_collector
 from tdev_core.codemod.engine.python.devices import (
     KEPT_BY_OTHERS,
@@ -64,7 +64,7 @@ _GIVEN = re.compile(
     rb"|(?<=torch\.device\()(?:\w+_)?device\b"
 )
 _OF_OBJECT = tuple(
-    re.compile(word + rb"[ \t]*=(?!=)\s*(?:\w+\.)*(?!self\.|cls\.)(\w{3,})\.((?:\w+_)?device)\b")
+    re.compile(word + rb"[ \t]*=(?!=)\s*(?:\w+\.)*(?!self\.|cls\.)(\w{2,})\.((?:\w+_)?device)\b")
     for word in (rb"device", rb"map_location")
 )
 # What a device is made of, or bound to, where more than its own text has to be followed: a call, an item, one of several.
@@ -509,7 +509,11 @@ class _Statement:
                 targets = [node.target]
             for target in targets:
                 if ast.unparse(target).endswith(dotted):
-                    found.append(node.value if isinstance(node, ast.Assign) else None)
+                    match node:
+                        case ast.Assign(value=value) | ast.AnnAssign(value=value):
+                            found.append(value)
+                        case _:
+                            found.append(None)
                 elif isinstance(target, (ast.Tuple, ast.List)) and dotted in ast.unparse(target):
                     found.append(None)
         return found
@@ -1159,8 +1163,14 @@ class _Tree:
 
         One that nobody gives it from outside, and no field of a dataclass, which is a parameter.
         """
-        if aliased := self._stands_for(name):
-            return all([self._keep(each, attr) for each in aliased])
+        stands_for = self._stands_for(name)
+        if stands_for and all(s.devices.promises(value, TENSOR) for s, value in stands_for):
+            self._rest([frozenset()])
+            return True
+        said = [classes_said(value) for _, value in stands_for]
+        aliased = {each for several in said for each in several} - {name} if all(said) else set()
+        if aliased:
+            return all([self._keep(each, attr) for each in sorted(aliased)])
         found = [
             (self._texts[number].at(at), owner)
             for owner, number, at in self._keepers.get(attr, ())
@@ -1186,25 +1196,23 @@ class _Tree:
         self._rest([frozenset(self._leans_on)])
         return self._is_given_real(name, attr)
 
-    def _stands_for(self, name: str) -> list[str]:
-        """Return the classes that a name stands for in annotations: ``DETECTOR = Union[Yolo, FasterRCNN]``."""
+    def _stands_for(self, name: str) -> list[tuple[_Statement, ast.expr | None]]:
+        """Return what a name stands for in annotations: ``DETECTOR = Union[Yolo, FasterRCNN]``; None where that is not to be seen."""
         if not name[:1].isupper() or name in self._tree.classes:
             return []
         # By the name, which `re` looks for many times faster than for a line's start.
         given = re.compile(name.encode() + rb"[ \t]*(?::[^=\n]+)?=(?!=)")
-        found: list[str] = []
+        found: list[tuple[_Statement, ast.expr | None]] = []
         for text in self._texts:
             for place in given.finditer(text.raw):
                 start = text.raw.rfind(b"\n", 0, place.start()) + 1
                 if text.raw[start : place.start()].strip(b" \t"):
                     continue
                 statement = text.at(place.end() - 1)
-                values = statement.given_to(name) if statement is not None else []
-                classes = [classes_said(value) for value in values]
-                if not classes or not all(classes):
+                if statement is None:
                     return []
-                found += [each for several in classes for each in several]
-        return [each for each in found if each != name]
+                found += [(statement, value) for value in statement.given_to(name) or [None]]
+        return found
 
     def _make(self, made: str, attr: str) -> bool:
         """Tell whether each class of the tree that a word may mean, and that takes such keywords, keeps a real device."""
