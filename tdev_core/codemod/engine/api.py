@@ -72,6 +72,8 @@ class ProgramTree:
     """Modules that import torch at their margin, or take it from one that does, by their last names: it can be taken from them."""
     gives_torch: frozenset[str] = frozenset()
     """Modules from which another one imports the name ``torch``."""
+    gives_amp: frozenset[str] = frozenset()
+    """Modules from which another one imports a name of ``torch.cuda.amp``, by their last names."""
     called: frozenset[str] = frozenset()
     """Names that say CUDA or GPU and are used somewhere else than where they are defined."""
     bound_for_cuda: frozenset[str] = frozenset()

@@ -23,6 +23,7 @@ from tdev_core.codemod.engine.staying import built_on, moves_by_cuda_alone, stay
 from tdev_core.codemod.engine.unable import unable, with_users
 from tdev_core.codemod.engine.vocabulary import (
     LIBRARIES,
+    OF_AMP,
     SETTINGS,
     give_devices,
     holds_a_word,
@@ -33,6 +34,12 @@ from tdev_core.ecosystem.package_table import packages
 
 _GIVES_TORCH = re.compile(
     rb"from[ \t]+([.\w]+)[ \t]+import[ \t]*(?:\*|(?:\([^)]*?|[\w, \t]*?)\btorch[ \t]*(?:[,)\r\n#]|\Z))"
+)
+# `from .base import Base, autocast`: a name of torch.cuda.amp's that another module gives.
+_GIVES_AMP = re.compile(
+    rb"from[ \t]+((?!torch\b)[.\w]+)[ \t]+import[ \t]*(?:\([^)]*?|[\w, \t]*?)\b(?:"
+    + "|".join(OF_AMP).encode()
+    + rb")\b"
 )
 # What a package's own function is taken from that is not the package.
 _TAKES = re.compile(
@@ -242,6 +249,7 @@ class Survey:
         self._imported_from: list[tuple[PurePath, frozenset[tuple[str, str]]]] = []
         self._kernels: set[str] = set()
         self._gives_torch: set[str] = set()
+        self._gives_amp: set[str] = set()
         self._takes_torch: dict[str, set[str]] = {}
         self._has_torch: set[str] = set()
         self._has_none: set[str] = set()
@@ -318,6 +326,9 @@ class Survey:
                 if source and source.partition(".")[0] != "torch":
                     self._gives_torch.add(source.rpartition(".")[2])
                     self._takes_torch.setdefault(own, set()).add(source.rpartition(".")[2])
+        if b"amp" in raw or b"autocast" in raw or b"GradScaler" in raw:
+            for found in _GIVES_AMP.finditer(raw):
+                self._gives_amp.add(found[1].decode("ascii", "ignore").rpartition(".")[2])
         self._ask_backends = self._ask_backends or b"get_backend" in raw
         self._uses_ray = self._uses_ray or (b" ray" in raw and _IMPORTS_RAY.search(raw) is not None)
         if b"sys.modules" in raw:
@@ -636,6 +647,7 @@ class Survey:
             architectures=frozenset(self._architectures),
             run_nvidias=frozenset(self._run_nvidias),
             gives_torch=frozenset(self._gives_torch),
+            gives_amp=frozenset(self._gives_amp),
             torch_of=self._with_torch(),
             taken=frozenset(self._taken),
             give_devices=promised,

@@ -458,6 +458,9 @@ _ORDINAL_MOVES = rf"\.to\(\s*(?:device\s*=\s*)?{_ORDINAL}\s*[,)]"
 ORDINAL_MOVES = re.compile(_ORDINAL_MOVES)
 """A move whose words alone say that it goes to a GPU by its number."""
 
+OF_AMP = ("amp", "autocast", "GradScaler", "custom_fwd", "custom_bwd")
+"""What is imported of ``torch.cuda.amp``, and that itself."""
+
 _NAMED = re.compile(rf"(?<![A-Za-z])(?:{'|'.join(_PACKAGES)})(?![A-Za-z])")
 _IMPORT, _FROM = (re.compile(pattern) for pattern in _IMPORTS)
 PATCHED = re.compile(_PATCHES)

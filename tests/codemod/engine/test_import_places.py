@@ -70,3 +70,28 @@ def test_torch_stays_where_another_module_takes_it_from_here(other: str, stays: 
     changed = rewrite(code, Names.load(), options, filename="/src/pkg/base.py").code
     assert "import tdev\n" in changed
     assert ("import torch\n" in changed) is stays
+
+
+@pytest.mark.parametrize(
+    ("use", "other", "stays"),
+    [
+        ("", "from .base import Base\n", True),
+        ("    # with maybe_autocast()\n", "import base\n", True),
+        ("    torch.autocast('cpu')\n", "from pkg.base import Base\n", True),
+        ("    autocast()\n", "from .base import Base\n", False),
+        # Where another module may take it from here, by its name or with all others.
+        ("", "from .base import (\n    Base,\n    autocast,\n)\n", False),
+        ("", "from pkg.base import *\n", False),
+        ("", "from .others import autocast\n", True),
+    ],
+)
+def test_an_import_of_amp_that_nothing_reads_stays(use: str, other: str, stays: bool) -> None:
+    code = f"import torch\nfrom torch.cuda.amp import autocast as autocast\n\n\ndef f():\n{use}    return 1\n"
+    seen = Survey()
+    seen.see(PurePath("/src/pkg/base.py"), code.encode(), "pkg")
+    seen.see(PurePath("/src/pkg/other.py"), other.encode(), "pkg")
+    changed = rewrite(
+        code, Names.load(), Options(tree=seen.tree()), filename="/src/pkg/base.py"
+    ).code
+    assert ("from torch.cuda.amp import" in changed) is stays
+    assert ("tdev" not in changed) is stays

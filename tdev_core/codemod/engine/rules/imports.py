@@ -38,6 +38,7 @@ from tdev_core.codemod.engine.rules.kept_questions import ANSWERED
 from tdev_core.codemod.engine.rules.moves import COMMENT, MOVES
 from tdev_core.codemod.engine.rules.reference_rules import REFERENCE
 from tdev_core.codemod.engine.rules.torch_names import every_reference
+from tdev_core.codemod.engine.vocabulary import OF_AMP
 
 _SCRIPT = re.compile(r"^if __name__ == ", re.MULTILINE)
 
@@ -57,6 +58,8 @@ def collect_imports(file: File) -> None:
                 continue  # of an older release; its sibling says nothing of CUDA, and stays
             if file.of_a_vendor(bindings.scope.bindings[bindings.name]):
                 continue
+            if _is_left_over(file, bindings):
+                continue
             file.repointed.append(bindings)
         elif target in file.names.routed and target not in file.names.device_params:
             if target.startswith("torch.utils.cpp_extension."):
@@ -70,6 +73,18 @@ def collect_imports(file: File) -> None:
             if target == SDPA_KERNEL and names_math_alone(file, bindings.name):
                 continue
             file.repointed.append(bindings)
+
+
+def _is_left_over(file: File, binding: Binding) -> bool:
+    """Tell whether nothing reads what an import takes of ``torch.cuda.amp``, here or in a module of the tree: it does nothing anywhere."""
+    target, tree, path = binding.target or "", file.options.tree, PurePath(file.filename)
+    if target.rpartition(".")[2] not in OF_AMP or binding.statement is None or tree is None:
+        return False
+    if path.stem in {"__init__", *tree.gives_torch, *tree.gives_amp} or file.pieces:
+        return False
+    low, high = file.tree.span(binding.statement)
+    word = re.compile(rf"(?<![\w.]){re.escape(binding.name)}(?!\w)")
+    return not any(not low <= found.start() < high for found in word.finditer(file.tree.source))
 
 
 def _targets(binding: Binding) -> set[str]:
