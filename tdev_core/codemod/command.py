@@ -124,7 +124,8 @@ def _say_what_names_torch(files: Sequence[Found], summary: Summary) -> None:
         said = "requires torch; what is rewritten imports tdev: require that there, too."
         err(f"{_from_here(required)} {said}")
     if sorted_by_name is not None:
-        err(f"{_from_here(sorted_by_name)} names torch to sort imports by: name tdev there, too.")
+        said = "names torch to sort imports by: to have tdev beside it, name that there, too, and sort."
+        err(f"{_from_here(sorted_by_name)} {said}")
 
 
 def _from_here(place: str) -> str:

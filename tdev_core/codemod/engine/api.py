@@ -12,8 +12,10 @@ Invariants of a :class:`Result`:
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import sys
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -163,6 +165,34 @@ class ProgramTree:
 
 
 @dataclass(frozen=True)
+class Sections:
+    """The parts that a project's imports are sorted into, each by its name without case and dashes."""
+
+    order: tuple[str, ...]
+    known: tuple[tuple[str, str], ...]
+    """The section of each module that the settings name, which may be a pattern."""
+    default: str
+    close: frozenset[str] = frozenset()
+    """Those with no empty line before them."""
+    together: bool = False
+    """Whether ``import x`` and ``from x import y`` are sorted among each other."""
+
+    def of(self, module: str, own: Collection[str] = ()) -> str:
+        """Return the section of a module; ``own`` are the packages of the project."""
+        if module.startswith("."):
+            return "localfolder"
+        parts = module.split(".")
+        for length in range(len(parts), 0, -1):
+            name = ".".join(parts[:length])
+            for pattern, section in self.known:
+                if fnmatchcase(name, pattern):
+                    return section
+        if parts[0] in sys.stdlib_module_names:  # which has `__future__` as well
+            return "future" if parts[0] == "__future__" else "stdlib"
+        return "firstparty" if parts[0] in own else self.default
+
+
+@dataclass(frozen=True)
 class Options:
     """The way to rewrite: the style of the result, and whether findings leave comments.
 
@@ -189,6 +219,8 @@ class Options:
     """Packages for CUDA that something else answers for where it runs: who imports them does not need CUDA."""
     line_length: int = 0
     """Columns that a line of this file may have; 0 where its project does not say."""
+    sections: Sections | None = None
+    """The sections of the project's imports, where tdev goes to another one than torch."""
     typed: bool = False
     """Whether the project is type-checked, which ``--target accelerator`` asks."""
     floor: tuple[tuple[int, int], str] | None = None

@@ -91,6 +91,16 @@ class Move:
     key: tuple[bool, str]
 
 
+@dataclass(frozen=True)
+class Line:
+    """An import of tdev on lines of its own, beside the import of torch at ``beside`` for which it is there."""
+
+    beside: int
+    key: tuple[bool, str]
+    text: str
+    rule: str
+
+
 class File:
     """The file that a rule works on.
 
@@ -174,6 +184,8 @@ class File:
         """Those of them which are tried, and another accelerator if that fails; nothing is said of them yet."""
         self.import_moves: list[Move] = []
         """Imports that become tdev's, with their places among sorted ones ."""
+        self.set_apart: list[Line] = []
+        """Imports of tdev that go to another section than torch's."""
         self.keep_all, self._kept = self._read_keeps()
         self.tdev = self._free_name()
 

@@ -16,6 +16,7 @@ from tdev_core.codemod.embedded.others import MAX_SIZE, look
 from tdev_core.codemod.engine import Options, Style
 from tdev_core.codemod.files import write
 from tdev_core.codemod.files.discovery import Found
+from tdev_core.codemod.files.import_sections import import_sections
 from tdev_core.codemod.files.line_length import formatters_width, line_length
 from tdev_core.codemod.files.project import is_type_checked, torch_floor
 from tdev_core.codemod.jobs.pool import Pool, default_jobs
@@ -129,7 +130,10 @@ class _Reader:
                 typed=is_type_checked(directory),
                 floor=torch_floor(directory),
             )
-        return replace(self._options, line_length=columns) if columns else self._options
+        sections = import_sections(directory)
+        if not columns and sections is None:
+            return self._options
+        return replace(self._options, line_length=columns, sections=sections)
 
     def in_order(
         self, files: Sequence[Found], outcomes: Iterable[Outcome]

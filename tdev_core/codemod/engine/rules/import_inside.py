@@ -9,7 +9,7 @@ import libcst as cst
 from tdev_core.codemod.engine.analysis.bindings import Binding
 from tdev_core.codemod.engine.analysis.nodes import dotted
 from tdev_core.codemod.engine.file import Change, File
-from tdev_core.codemod.engine.rules.import_order import planned
+from tdev_core.codemod.engine.rules.import_order import planned, set_apart
 from tdev_core.codemod.engine.rules.import_places import IMPORT, unique
 
 
@@ -64,7 +64,7 @@ def _repoint_from(file: File, statement: cst.ImportFrom, bindings: list[Binding]
     indent = file.tree.source[begin:first]
     if indent.strip() or not isinstance(line, cst.SimpleStatementLine):
         file.replace(IMPORT, first, first, added + "; ", why)
-    else:
+    elif indent or not set_apart(file, begin, added + file.tree.newline, IMPORT.id):
         file.replace(IMPORT, begin, begin, indent + added + file.tree.newline, why)
 
 

@@ -11,8 +11,9 @@ import ast
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import PurePath
 
-from tdev_core.codemod.engine.file import Change, File, Move
+from tdev_core.codemod.engine.file import Change, File, Line, Move
 from tdev_core.codemod.engine.python.lines import Span
 from tdev_core.codemod.engine.python.tree import PythonTree
 
@@ -65,8 +66,23 @@ def among(file: File, offset: int, module: str) -> int:
     return file.tree.line_start(last) + len(file.tree.line_text(last))
 
 
+def set_apart(file: File, offset: int, text: str, rule: str) -> bool:
+    """Note an import of tdev for the line at ``offset`` that goes to another section than torch's; :func:`settle` puts it.
+
+    False where the project has none such, or does not keep to its sections there.
+    """
+    if file.options.sections is None or not _block_in_sections(file, offset):
+        return False
+    line = Line(offset, _line_key(text), text, rule)
+    if all(each.text != text for each in file.set_apart):
+        file.set_apart.append(line)
+    return True
+
+
 def settle(file: File) -> None:
     """Do what is noted: in its line where the run of imports is sorted then, else in its place among the others."""
+    if file.options.sections is not None:
+        _part(file)
     moves = {file.tree.position(move.statement[0])[0]: move for move in file.import_moves}
     while moves:
         _, first = next(iter(moves.items()))
@@ -135,6 +151,107 @@ def _sorted(file: File, run: list[_Import], mine: dict[int, Move], order: Order)
             text = source[start : edit.start] + edit.text + source[edit.end : end]
             file.changes[start, end] = Change(start, end, "", edit.rule, why=edit.why)
             put(file, file.tree.line_start(high), text, edit.rule)
+
+
+def _block_in_sections(file: File, offset: int) -> list[_Import]:
+    """Return the imports at the margin among which the one at an offset stands, empty lines between them; none if out of order."""
+    sections, row = file.options.sections, file.tree.position(offset)[0]
+    if sections is None or file.python is None or file.pieces:
+        return []
+    block: list[_Import] = []
+    for node in [*file.python.module.body, None]:
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            block.append(node)
+            continue
+        if any(each.lineno == row for each in block):
+            break
+        block = []
+    ranks = [_rank(file, _module(node)) for node in block]
+    return block if -1 not in ranks and ranks == sorted(ranks) else []
+
+
+def _module(node: _Import) -> str:
+    if isinstance(node, ast.Import):
+        return node.names[0].name
+    return "." * node.level + (node.module or "")
+
+
+def _rank(file: File, module: str) -> int:
+    """Return the place of a module's section among those of the project; -1 where it has none."""
+    sections, tree = file.options.sections, file.options.tree
+    assert sections is not None
+    own = {*PurePath(file.filename).parts[:-1], *(tree.modules if tree is not None else ())}
+    section = sections.of(module, own)
+    return sections.order.index(section) if section in sections.order else -1
+
+
+def _part(file: File) -> None:
+    """Put imports of tdev into their own section, those that were torch's until now included."""
+    taken: list[Span] = []
+    for move in list(file.import_moves):
+        block = _block_in_sections(file, move.statement[0])
+        row = file.tree.position(move.statement[0])[0]
+        node = next((each for each in block if each.lineno == row), None)
+        lines = _lines(file, node, move) if node is not None else None
+        if lines is None:
+            continue
+        edit, source = move.edit, file.tree.source
+        text = source[lines[0] : edit.start] + edit.text + source[edit.end : lines[1]]
+        if set_apart(file, lines[0], text, edit.rule):
+            file.import_moves.remove(move)
+            taken.append(lines)
+    gone = {file.tree.position(low)[0] for low, _ in taken}
+    for low, high in _joined(taken):
+        file.changes[low, high] = Change(low, _with_one_empty_line(file, low, high), "", "import")
+    places: dict[int, tuple[list[Line], bool, bool]] = {}
+    for line in file.set_apart:
+        block = [n for n in _block_in_sections(file, line.beside) if n.lineno not in gone]
+        at, before, after = _place_in_sections(file, block, line)
+        places.setdefault(at, ([], before, after))[0].append(line)
+    for at, (lines_here, before, after) in places.items():
+        text = "".join(each.text for each in sorted(lines_here, key=lambda each: each.key))
+        newline = file.tree.newline
+        text = newline * before + text + newline * after
+        file.changes[at, at] = Change(at, at, text, lines_here[0].rule)
+
+
+def _place_in_sections(file: File, block: list[_Import], line: Line) -> tuple[int, bool, bool]:
+    """Return where an import of tdev goes, and whether an empty line comes above and below it."""
+    sections, tree = file.options.sections, file.tree
+    assert sections is not None
+    mine = _rank(file, "tdev")
+    order = _among if sections.together else _apart
+    places = [(_rank(file, _module(node)), order(_key(node))) for node in block]
+    index = sum(each <= (mine, order(line.key)) for each in places)
+    if index < len(block) and places[index][0] == mine:
+        return tree.line_start(block[index].lineno), False, False
+    close = sections.order[mine] in sections.close
+    if not index:
+        following = block[0] if block else None
+        return tree.line_start(following.lineno) if following else line.beside, False, True
+    last = block[index - 1].end_lineno or block[index - 1].lineno
+    at = tree.line_start(last) + len(tree.line_text(last))
+    return at, places[index - 1][0] != mine and not close, False
+
+
+def _joined(spans: list[Span]) -> list[Span]:
+    """Return spans with those that touch made one."""
+    found: list[Span] = []
+    for low, high in sorted(spans):
+        if found and found[-1][1] == low:
+            found[-1] = found[-1][0], high
+        else:
+            found.append((low, high))
+    return found
+
+
+def _with_one_empty_line(file: File, low: int, high: int) -> int:
+    """Return the end of lines that go, with the empty line below where there is one above, too."""
+    tree = file.tree
+    row, last = tree.position(low)[0], tree.position(high)[0]
+    above = row == 1 or not tree.line_text(row - 1).strip()
+    below = tree.line_text(last) if last <= tree.line_count else "-"
+    return high + len(below) if above and not below.strip() else high
 
 
 def _in_place(file: File, moves: list[Move]) -> None:

@@ -11,7 +11,7 @@ from tdev_core.codemod.engine.analysis.bindings import Binding, Scope
 from tdev_core.codemod.engine.analysis.nodes import dotted
 from tdev_core.codemod.engine.file import File, is_docstring
 from tdev_core.codemod.engine.rules._make import rule
-from tdev_core.codemod.engine.rules.import_order import STDLIB, among, place, put
+from tdev_core.codemod.engine.rules.import_order import STDLIB, among, place, put, set_apart
 from tdev_core.codemod.engine.rules.moves import MOVES
 
 IMPORT = rule(
@@ -22,7 +22,8 @@ IMPORT = rule(
     Explicit style: `import tdev` is added on the line before the import of torch whose
     references changed, in the same block (a function, a `try`, an `if TYPE_CHECKING`), so that
     tdev is there exactly where torch is, or below a `try` that ends by saying that torch is missing; in a run of sorted imports, it and those that become tdev's
-    stand where isort or ruff has them. If the word `torch` stands nowhere else in the
+    stand where isort or ruff has them; where the project's settings have torch in a section by name, in the
+    section that they give to what they do not name. If the word `torch` stands nowhere else in the
     file, in no string either (an `eval`, a doctest) and in no magic or broken cell of a notebook, the
     import itself becomes `import tdev`. In a notebook the import goes beside each cell's own import
     of torch, since cells are run in any order. Imports of something inside torch are re-pointed when
@@ -86,6 +87,8 @@ def insert(file: File, line: cst.CSTNode, statement: cst.CSTNode | None, comment
         file.replace(IMPORT, at, at, text + "; ")
         return
     rule_ = MOVES if comment else IMPORT
+    if not indent and set_apart(file, line_start, text + comment + file.tree.newline, rule_.id):
+        return
     if not indent or isinstance(file.scopes.of(line).node, cst.FunctionDef):
         line_start = place(file, line_start, file.tdev)
     if file.changes.get((line_start, line_start)) is None:
