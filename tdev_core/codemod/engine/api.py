@@ -76,6 +76,8 @@ class ProgramTree:
     """Modules from which another one imports the name ``torch``."""
     gives_amp: frozenset[str] = frozenset()
     """Modules from which another one imports a name of ``torch.cuda.amp``, by their last names."""
+    marked_for_pylint: bool = False
+    """Whether its comments silence pylint, and no other linter: ``# pylint: disable=…``, and nowhere ``# noqa``."""
     called: frozenset[str] = frozenset()
     """Names that say CUDA or GPU and are used somewhere else than where they are defined."""
     bound_for_cuda: frozenset[str] = frozenset()

@@ -250,6 +250,7 @@ class Survey:
         self._kernels: set[str] = set()
         self._gives_torch: set[str] = set()
         self._gives_amp: set[str] = set()
+        self._marks: set[bytes] = set()
         self._takes_torch: dict[str, set[str]] = {}
         self._has_torch: set[str] = set()
         self._has_none: set[str] = set()
@@ -326,6 +327,7 @@ class Survey:
                 if source and source.partition(".")[0] != "torch":
                     self._gives_torch.add(source.rpartition(".")[2])
                     self._takes_torch.setdefault(own, set()).add(source.rpartition(".")[2])
+        self._marks.update(mark for mark in (b"pylint: disable", b"noqa") if mark in raw)
         if b"amp" in raw or b"autocast" in raw or b"GradScaler" in raw:
             for found in _GIVES_AMP.finditer(raw):
                 self._gives_amp.add(found[1].decode("ascii", "ignore").rpartition(".")[2])
@@ -648,6 +650,7 @@ class Survey:
             run_nvidias=frozenset(self._run_nvidias),
             gives_torch=frozenset(self._gives_torch),
             gives_amp=frozenset(self._gives_amp),
+            marked_for_pylint=self._marks == {b"pylint: disable"},
             torch_of=self._with_torch(),
             taken=frozenset(self._taken),
             give_devices=promised,

@@ -95,3 +95,28 @@ def test_an_import_of_amp_that_nothing_reads_stays(use: str, other: str, stays: 
     ).code
     assert ("from torch.cuda.amp import" in changed) is stays
     assert ("tdev" not in changed) is stays
+
+
+@pytest.mark.parametrize(
+    ("other", "note"),
+    [
+        (
+            "x = 1  # pylint: disable=invalid-name\n",
+            'lets .cuda() and .to("cuda") run anywhere; pylint: disable=unused-import',
+        ),
+        (
+            "x = 1  # pylint: disable=invalid-name\ny = 1  # noqa\n",
+            'noqa: F401 (lets .cuda() and .to("cuda") run anywhere)',
+        ),
+        ("x = 1\n", 'noqa: F401 (lets .cuda() and .to("cuda") run anywhere)'),
+    ],
+)
+def test_the_note_of_an_import_is_one_for_the_linter_in_use(other: str, note: str) -> None:
+    seen = Survey()
+    code = "import torch\n\n\ndef f(x):\n    return torch.relu(x.cuda())\n"
+    for name, text in (("base", code), ("other", other)):
+        seen.see(PurePath(f"/src/pkg/{name}.py"), text.encode(), "pkg")
+    options = Options(tree=seen.tree())
+    changed = rewrite(code, Names.load(), options, filename="/src/pkg/base.py").code
+    assert changed == f"import tdev  # {note}\n{code}"
+    assert rewrite(changed, Names.load(), options, filename="/src/pkg/base.py").code == changed

@@ -10,7 +10,7 @@ from tdev_core.codemod.engine.analysis.bindings import Binding
 from tdev_core.codemod.engine.analysis.nodes import dotted
 from tdev_core.codemod.engine.file import Change, File
 from tdev_core.codemod.engine.rules.import_order import planned, set_apart
-from tdev_core.codemod.engine.rules.import_places import IMPORT, unique
+from tdev_core.codemod.engine.rules.import_places import IMPORT, marked_late, unique
 
 
 def repoint(file: File) -> None:
@@ -60,6 +60,8 @@ def _repoint_from(file: File, statement: cst.ImportFrom, bindings: list[Binding]
     comment = _take_out(file, list(statement.names), moved)
     if comment and len(moved) == 1:
         added += "  " + comment
+    else:
+        added += marked_late(file, file.tree.position(last)[0])
     begin = file.tree.line_start(file.tree.position(first)[0])
     indent = file.tree.source[begin:first]
     if indent.strip() or not isinstance(line, cst.SimpleStatementLine):

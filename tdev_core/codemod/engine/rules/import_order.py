@@ -40,8 +40,20 @@ def place(file: File, offset: int, module: str) -> int:
     if order is not None:
         for node in _after_the_library(run):
             if node.lineno not in moved and order(_key(node)) > order((False, module)):
-                return min(offset, file.tree.line_start(node.lineno))
+                at = file.tree.line_start(node.lineno)
+                # A part that begins amid a package's imports is no place to part those.
+                return min(offset, at) if not _is_amid_a_package(file, node) else offset
     return offset
+
+
+def _is_amid_a_package(file: File, node: _Import) -> bool:
+    """Tell whether the line above an import has one of the same package."""
+    body = file.python.module.body if file.python is not None else []
+    above = next((each for each in body if each.end_lineno == node.lineno - 1), None)
+    if not isinstance(above, (ast.Import, ast.ImportFrom)):
+        return False
+    tops = {_module(each).partition(".")[0] for each in (above, node)}
+    return len(tops) == 1
 
 
 def _after_the_library(run: list[_Import]) -> list[_Import]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import PurePath
 
 import libcst as cst
@@ -76,6 +77,8 @@ def insert(file: File, line: cst.CSTNode, statement: cst.CSTNode | None, comment
     """``import tdev`` before a statement, on a line of its own where that is possible."""
     start = file.tree.span(line)[0]
     number = file.tree.position(start)[0]
+    rule_ = MOVES if comment else IMPORT
+    comment = marked_late(file, number, comment)
     if (tried := tried_for_torch(file, number)) is not None:
         _put_below(file, tried, f"import {import_text(file)}{comment}")
         return
@@ -86,13 +89,30 @@ def insert(file: File, line: cst.CSTNode, statement: cst.CSTNode | None, comment
         at = file.tree.span(statement)[0] if statement is not None else start
         file.replace(IMPORT, at, at, text + "; ")
         return
-    rule_ = MOVES if comment else IMPORT
     if not indent and set_apart(file, line_start, text + comment + file.tree.newline, rule_.id):
         return
     if not indent or isinstance(file.scopes.of(line).node, cst.FunctionDef):
         line_start = place(file, line_start, file.tdev)
     if file.changes.get((line_start, line_start)) is None:
         put(file, line_start, indent + text + comment + file.tree.newline, rule_.id)
+
+
+_LATE = re.compile(
+    r"noqa:[ \t]*(?:\w+,[ \t]*)*(E402)\b|([iu]sort:[ \t]?skip)\b|(pylint:[ \t]*disable=)[\w,-]*(wrong-import-position)"
+)
+
+
+def marked_late(file: File, row: int, comment: str = "") -> str:
+    """Return a comment of an import beside the one on a row, with that one's marks for linters: it may stand below code."""
+    line = file.tree.line_text(row)
+    for found in _LATE.finditer(line[line.find("#") :] if "#" in line else ""):
+        if found[1] is None:
+            comment += f"  # {found[2] or found[3] + found[4]}"
+        elif "# noqa: " in comment:
+            comment = comment.replace("# noqa: ", f"# noqa: {found[1]}, ", 1)
+        else:
+            comment += f"  # noqa: {found[1]}"
+    return comment
 
 
 def tried_for_torch(file: File, row: int) -> ast.Try | None:

@@ -35,7 +35,7 @@ from tdev_core.codemod.engine.rules.import_places import (
     unique,
 )
 from tdev_core.codemod.engine.rules.kept_questions import ANSWERED
-from tdev_core.codemod.engine.rules.moves import COMMENT, MOVES
+from tdev_core.codemod.engine.rules.moves import MOVES, shim_note
 from tdev_core.codemod.engine.rules.reference_rules import REFERENCE
 from tdev_core.codemod.engine.rules.torch_names import every_reference
 from tdev_core.codemod.engine.vocabulary import OF_AMP
@@ -424,7 +424,7 @@ def _shims(file: File) -> None:
         file.given.clear()
     anchor = first_torch_import(file)
     if anchor is not None and _moves_before(file, anchor):
-        insert_at_top(file, COMMENT)
+        insert_at_top(file, shim_note(file))
         return
     if anchor is None and file.shims and not _has_tdev_at_the_margin(file):
         if _imports_torch_lazily(file):
@@ -435,7 +435,7 @@ def _shims(file: File) -> None:
     if anchor is None:
         if file.given and _SCRIPT.search(file.tree.source):
             if not _takes_it_from_the_tree(file) and not _is_of_the_library_alone(file):
-                insert_at_top(file, COMMENT)
+                insert_at_top(file, shim_note(file))
         elif file.shims:
             node = file.shims[0]
             file.find(MOVES, node, "needs tdev's shims, but this file imports no torch")
@@ -449,7 +449,7 @@ def _shims(file: File) -> None:
         file.wanted[:] = torch
         _alias(file, torch)
     else:
-        insert(file, file.tree.statement(anchor), anchor, COMMENT)
+        insert(file, file.tree.statement(anchor), anchor, shim_note(file))
 
 
 def _does_nothing(file: File) -> bool:
@@ -534,7 +534,7 @@ def _import_lazily(file: File) -> None:
         alike = next((h for h in around if _imports_a_package(file, h)), None) if imports else None
         if not homes and alike is not None and isinstance(alike.body, cst.IndentedBlock):
             brought.add(alike)  # as beside torch in the other functions
-            insert_in_function(file, alike, COMMENT)
+            insert_in_function(file, alike, shim_note(file))
             continue
         if not homes:
             file.find(MOVES, node, "needs tdev's shims, but no torch is imported here")
@@ -544,7 +544,7 @@ def _import_lazily(file: File) -> None:
         own = imports[homes[0]]
         line = file.tree.statement(own)
         if homes[0] not in around or _runs_before(file, line, node):
-            insert(file, line, own, COMMENT)
+            insert(file, line, own, shim_note(file))
             above.append(line)
         else:
             above.append(_put_above(file, node))
@@ -583,7 +583,12 @@ def _put_above(file: File, node: cst.CSTNode) -> cst.CSTNode:
     start = file.tree.span(decorated[0] if decorated else line)[0]
     at = file.tree.line_start(file.tree.position(start)[0])
     indent = file.tree.source[at:start]
-    put(file, at, f"{indent}import {import_text(file)}{COMMENT}{file.tree.newline}", MOVES.id)
+    put(
+        file,
+        at,
+        f"{indent}import {import_text(file)}{shim_note(file)}{file.tree.newline}",
+        MOVES.id,
+    )
     return line
 
 

@@ -31,7 +31,7 @@ MOVES = rule(
 
     A file that has such calls and nothing else gets the import that installs the shims:
     `import tdev  # noqa: F401 (lets .cuda() and .to("cuda") run anywhere)`, before its first import
-    of torch. So does a file that hands CUDA's name to another module, or moves something to what a
+    of torch; in pylint's words where the tree has marks for pylint and none for others. So does a file that hands CUDA's name to another module, or moves something to what a
     person typed (`model.to(args.device)`); a script without torch gets it among its first imports. A module that
     never names CUDA does without, in a package of which other modules import tdev.
     A file without torch that moves something itself, and is no script, is reported.
@@ -43,7 +43,14 @@ MOVES = rule(
 
 # What makes a shim needed: a name of CUDA, or what a person typed.
 _NEED_SHIMS = frozenset({Kind.CUDA, Kind.TYPED})
-COMMENT = '  # noqa: F401 (lets .cuda() and .to("cuda") run anywhere)'
+_NOTE = '  # noqa: F401 (lets .cuda() and .to("cuda") run anywhere)'
+_NOTE_FOR_PYLINT = '  # lets .cuda() and .to("cuda") run anywhere; pylint: disable=unused-import'
+
+
+def shim_note(file: File) -> str:
+    """Return the comment of an import that is there for its shims, in the words of the linter that the tree's code speaks to."""
+    tree = file.options.tree
+    return _NOTE_FOR_PYLINT if tree is not None and tree.marked_for_pylint else _NOTE
 
 
 def moves(file: File) -> None:
