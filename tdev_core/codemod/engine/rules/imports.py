@@ -308,8 +308,8 @@ def _only_tdev(file: File, binding: Binding) -> bool:
             continue
         if file.scopes.of(node).lookup(name) is mine:
             return False
-    if inside:
-        return not _stands_elsewhere(file, name, file.tree.span(home))
+    if isinstance(home, cst.FunctionDef):  # in its body: what its signature says is the module's
+        return not _stands_elsewhere(file, name, file.tree.span(home.body), _LOOKS_UP_ITS_OWN)
     if file.tree.left_out_uses(name):
         return False
     return not _stands_elsewhere(file, name, (0, len(file.tree.source)))
@@ -327,7 +327,9 @@ _IMPORTED = re.compile(
 _COMMENT = re.compile(r"(?:[^\"'#]|\"[^\"]*\"|'[^']*')*(#(?!\s*type:).*)?")
 
 
-def _stands_elsewhere(file: File, name: str, within: Span) -> bool:
+def _stands_elsewhere(
+    file: File, name: str, within: Span, looks_up: re.Pattern[str] | None = None
+) -> bool:
     """Tell whether a name stands anywhere in a span but in code that now names tdev: in a string, an ``eval``, a doctest.
 
     Or beside the file's code: in a notebook's magics, and in cells that are no Python.
@@ -359,7 +361,7 @@ def _stands_elsewhere(file: File, name: str, within: Span) -> bool:
         if _quoted(line, column) and not _IS_CODE.search(line, max(0, column - 8), column + 8):
             continue  # a word of a message
         alone = f"{line[column - 1 : column]}{line[column + len(name) :][:1]}" in ('""', "''")
-        if alone and not _LOOKS_UP.search(file.code):
+        if alone and not (looks_up or _LOOKS_UP).search(file.code):
             continue  # a word that is told something: `available("torch")`
         if _is_prose(file, start):
             continue
@@ -395,6 +397,8 @@ _LOOKS_UP = re.compile(
     r"\b(?:globals|locals|vars|[gs]etattr|delattr|attrgetter|eval|exec)\(|\b__(?:all|dict|getattr|name)__\b"
     r"|\bpatch\b|\bsys\.modules\b|\bf_globals\b|(?::|->)\s*[\"']torch[\"']"
 )
+_LOOKS_UP_ITS_OWN = re.compile(r"\b(?:locals|vars|eval|exec)\(|\bf_locals\b")
+"""What finds one of a function's, which nothing else sees."""
 
 
 def _quoted(line: str, column: int) -> bool:
