@@ -41,8 +41,9 @@ def place(file: File, offset: int, module: str) -> int:
         for node in _after_the_library(run):
             if node.lineno not in moved and order(_key(node)) > order((False, module)):
                 at = file.tree.line_start(node.lineno)
-                # A part that begins amid a package's imports is no place to part those.
-                return min(offset, at) if not _is_amid_a_package(file, node) else offset
+                # Where the sorted part begins amid a package's imports, it is no place to part those.
+                amid = node is run[0] and _is_amid_a_package(file, node)
+                return offset if amid else min(offset, at)
     return offset
 
 
