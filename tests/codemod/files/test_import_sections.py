@@ -96,6 +96,18 @@ DEEP = Sections(
             "import os\n\nfrom lab import nn\n\nimport tdev\n",
             "import os\n\nfrom lab import nn\n\nimport tdev as torch\n",
         ),
+        # Where it stood.
+        ("import torch\n", "import tdev\n", "import tdev as torch\n"),
+        (
+            "# of ours\nimport torch\n",
+            "# of ours\nimport tdev\n",
+            "# of ours\nimport tdev as torch\n",
+        ),
+        (
+            "import os\n\nfrom torch import nn\nfrom torch.cuda import Stream\n",
+            "import os\n\nfrom torch import nn\n\nfrom tdev.cuda import Stream\n",
+            "import os\n\nfrom torch import nn\n\nfrom tdev.cuda import Stream\n",
+        ),
         # Not kept to: beside torch's.
         (
             "from lab import nn\nimport torch\n",

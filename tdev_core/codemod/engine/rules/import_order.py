@@ -214,8 +214,7 @@ def _part(file: File) -> None:
             file.import_moves.remove(move)
             taken.append(lines)
     gone = {file.tree.position(low)[0] for low, _ in taken}
-    for low, high in _joined(taken):
-        file.changes[low, high] = Change(low, _with_one_empty_line(file, low, high), "", "import")
+    gone_lines = dict(_joined(taken))
     places: dict[int, tuple[list[Line], bool, bool]] = {}
     for line in file.set_apart:
         block = [n for n in _block_in_sections(file, line.beside) if n.lineno not in gone]
@@ -225,7 +224,12 @@ def _part(file: File) -> None:
         text = "".join(each.text for each in sorted(lines_here, key=lambda each: each.key))
         newline = file.tree.newline
         text = newline * before + text + newline * after
-        file.changes[at, at] = Change(at, at, text, lines_here[0].rule)
+        # What goes there, if anything does, makes room for it.
+        end = gone_lines.pop(at, at)
+        file.changes[at, end] = Change(at, end, text, lines_here[0].rule)
+    for low, high in gone_lines.items():
+        high = _with_one_empty_line(file, low, high)
+        file.changes[low, high] = Change(low, high, "", "import")
 
 
 def _place_in_sections(file: File, block: list[_Import], line: Line) -> tuple[int, bool, bool]:
@@ -240,8 +244,7 @@ def _place_in_sections(file: File, block: list[_Import], line: Line) -> tuple[in
         return tree.line_start(block[index].lineno), False, False
     close = sections.order[mine] in sections.close
     if not index:
-        following = block[0] if block else None
-        return tree.line_start(following.lineno) if following else line.beside, False, True
+        return tree.line_start(block[0].lineno) if block else line.beside, False, bool(block)
     last = block[index - 1].end_lineno or block[index - 1].lineno
     at = tree.line_start(last) + len(tree.line_text(last))
     return at, places[index - 1][0] != mine and not close, False
