@@ -102,7 +102,7 @@ def test_an_import_of_amp_that_nothing_reads_stays(use: str, other: str, stays: 
     [
         (
             "x = 1  # pylint: disable=invalid-name\n",
-            'lets .cuda() and .to("cuda") run anywhere; pylint: disable=unused-import',
+            "noqa: F401 (lets .cuda() run anywhere); pylint: disable=unused-import",
         ),
         (
             "x = 1  # pylint: disable=invalid-name\ny = 1  # noqa\n",

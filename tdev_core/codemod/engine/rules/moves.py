@@ -31,7 +31,7 @@ MOVES = rule(
 
     A file that has such calls and nothing else gets the import that installs the shims:
     `import tdev  # noqa: F401 (lets .cuda() and .to("cuda") run anywhere)`, before its first import
-    of torch; in pylint's words where the tree has marks for pylint and none for others. So does a file that hands CUDA's name to another module, or moves something to what a
+    of torch; in words of pylint as well where the tree has marks for that and none for others. So does a file that hands CUDA's name to another module, or moves something to what a
     person typed (`model.to(args.device)`); a script without torch gets it among its first imports. A module that
     never names CUDA does without, in a package of which other modules import tdev.
     A file without torch that moves something itself, and is no script, is reported.
@@ -44,7 +44,7 @@ MOVES = rule(
 # What makes a shim needed: a name of CUDA, or what a person typed.
 _NEED_SHIMS = frozenset({Kind.CUDA, Kind.TYPED})
 _NOTE = '  # noqa: F401 (lets .cuda() and .to("cuda") run anywhere)'
-_NOTE_FOR_PYLINT = '  # lets .cuda() and .to("cuda") run anywhere; pylint: disable=unused-import'
+_NOTE_FOR_PYLINT = "  # noqa: F401 (lets .cuda() run anywhere); pylint: disable=unused-import"
 
 
 def shim_note(file: File) -> str:
