@@ -93,3 +93,30 @@ def test_what_a_test_demands_is_still_answered() -> None:
         "    if x.is_cuda:\n        x = x * 2\n", "    x = x.cuda()\n    assert x.is_cuda\n"
     )
     assert "assert tdev.answers_cuda(x)" in _tested(demands)
+
+
+MOVES = """import torch
+
+from pkg.made import seeded
+
+
+def test_moves():
+    seeded()
+    assert torch.ones(3).cuda().sum() == 3
+"""
+
+
+def test_shims_come_with_the_package_under_test() -> None:
+    assert _tested(MOVES) == MOVES
+
+
+@pytest.mark.parametrize(
+    ("test", "package"),
+    [
+        (MOVES.replace("from pkg.made import seeded", "from other import seeded"), PACKAGE),
+        (MOVES, PACKAGE.replace("torch.cuda.manual_seed_all", "torch.manual_seed")),
+    ],
+)
+def test_they_are_imported_where_nothing_else_brings_them(test: str, package: str) -> None:
+    files = {"made.py": package, "tests/test_moves.py": test}
+    assert "import tdev  # noqa: F401" in migrated(files, "tests/test_moves.py").code

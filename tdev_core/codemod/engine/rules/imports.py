@@ -436,6 +436,10 @@ def _shims(file: File) -> None:
             return
     if not (file.shims or file.given) or _imports_tdev(file):
         return
+    if file.is_of_tests and _takes_it_from_the_tree(file):
+        said = "tdev's shims come with the package under test, which imports tdev"
+        file.find(MOVES, (file.shims or file.given)[0], said)
+        return
     if anchor is None:
         if file.given and _SCRIPT.search(file.tree.source):
             if not _takes_it_from_the_tree(file) and not _is_of_the_library_alone(file):
@@ -639,7 +643,7 @@ def _is_of_the_library_alone(file: File) -> bool:
 
 
 def _takes_it_from_the_tree(file: File) -> bool:
-    """Tell whether a script imports a package of its own tree that brings tdev, to which it hands what was typed."""
+    """Tell whether a script or a test imports a package of its own tree that brings tdev."""
     tree = file.options.tree
     if tree is None or file.python is None:
         return False
