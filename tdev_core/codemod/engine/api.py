@@ -142,6 +142,8 @@ class ProgramTree:
     """Whether a file asks a process group for its backend."""
     scripted: frozenset[str] = frozenset()
     """Functions that a file takes from another one and calls, in which a decorator compiles something by TorchScript."""
+    run_on_others: frozenset[str] = frozenset()
+    """Packages that run on accelerators which tdev does not know, as several of their modules show: XPU, NPU."""
     know_mps: frozenset[str] = frozenset()
     """Packages of the tree with a module, and not only a test, that asks for MPS or makes a device of it."""
     names_cuda: frozenset[str] = frozenset()

@@ -8,6 +8,7 @@ last parts, so that an answer may be yes too often and never no too often.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import PurePath
@@ -82,6 +83,10 @@ _BEFORE = re.compile(rb"(?:(?<!\w)def )?(\w*)\Z")
 _ANSWERS = (b"cuda.is_available", b"cuda.device_count")
 _WORD = re.compile(rb"\w*(?:[cC]uda|CUDA|[gG]pu|GPU)\w*")
 _OTHERS = rb"mps|xpu|npu|hpu|mlu|musa|mtia|xla|tpu"
+# Of accelerators that tdev does not know: `torch.xpu.synchronize()`.
+_ASKS_FOR_OTHERS = re.compile(rb"torch\.(?:xpu|npu|mlu|musa|hpu)\.\w")
+_OF_SEVERAL = 2
+"""The modules of a package that ask for them, where it runs there and does not only offer it once."""
 _ARMS = re.compile(rb"^[ \t]*(?:el)?if\b[^\n]*(?:\b|_)(?:" + _OTHERS + rb")(?:\b|_)", re.MULTILINE)
 _ARM_IN_LINE = re.compile(rb"\belse\b[^\n]*\bif\b[^\n]*(?:\b|_)(?:" + _OTHERS + rb")(?:\b|_)")
 # A package that is called after what it holds: what is not a kernel there is for those that are.
@@ -280,6 +285,7 @@ class Survey:
         self._runtimes: set[str] = set()
         self._of_torch_cuda: set[str] = set()
         self._know_mps: set[str] = set()
+        self._ask_for_others: Counter[str] = Counter()
         self._of_cuda: set[str] = set()
         self._ask_backends = False
         self._put_in_place: set[str] = set()
@@ -396,6 +402,7 @@ class Survey:
                 self._of_torch_cuda.add(top)
             if b"cuda" in raw:
                 self._of_cuda.add(top)
+            self._ask_for_others[top] += _ASKS_FOR_OTHERS.search(raw) is not None
             if top not in self._know_mps and (b"mps" in raw or b"torch.accelerator" in raw):
                 if says_mps(without_prose(raw.decode("latin-1"))):
                     self._know_mps.add(top)
@@ -661,6 +668,9 @@ class Survey:
             runtimes=frozenset(self._runtimes),
             of_torch_cuda=frozenset(self._of_torch_cuda),
             know_mps=frozenset(self._know_mps),
+            run_on_others=frozenset(
+                top for top, files in self._ask_for_others.items() if files >= _OF_SEVERAL
+            ),
             names_cuda=frozenset(self._of_cuda),
             ask_backends=self._ask_backends,
             put_in_place=frozenset(self._put_in_place),

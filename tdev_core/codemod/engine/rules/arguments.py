@@ -107,6 +107,16 @@ def device_argument(file: File, call: Call, name: str) -> Answer:
     return "not cuda" if shown else "absent"
 
 
+def is_of_unknown_origin(file: File, call: Call, name: str) -> bool:
+    """Tell whether what a torch function is given for its device may be anything: no word, and nothing that was typed."""
+    values = [call.argument(*parameter) for parameter in file.names.device_params[name]]
+    given = [value for value in values if value is not None]
+    return bool(given) and not any(file.flow.kinds(each) & _OF_CUDA for each in given)
+
+
+_OF_CUDA = frozenset({Kind.CUDA, Kind.TYPED})
+
+
 def _is_a_device_there(file: File, value: cst.BaseExpression) -> bool:
     """Tell whether a generator is made for a device that is there, and is not the CPU: torch makes none for a device of tdev's."""
     said = file.flow.word(value)

@@ -14,7 +14,11 @@ from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.python.lines import Span
 from tdev_core.codemod.engine.python.statements import last_name
 from tdev_core.codemod.engine.python.tree import PythonTree
-from tdev_core.codemod.engine.rules.arguments import Call, device_argument
+from tdev_core.codemod.engine.rules.arguments import (
+    Call,
+    device_argument,
+    is_of_unknown_origin,
+)
 from tdev_core.codemod.engine.rules.arms import (
     ARMS,
     NAMES,
@@ -40,6 +44,7 @@ from tdev_core.codemod.engine.rules.speaks_of_others import (
     LEAVES_OUT,
     asks_about_others,
     leaves_out_others,
+    runs_on_others,
 )
 from tdev_core.codemod.engine.rules.torch_names import routed_prefix
 from tdev_core.codemod.engine.rules.type_questions import asked_by, judge
@@ -114,6 +119,11 @@ def device_call(file: File, found: Reference, call: Call | None) -> None:
         message = f"{name} stands beside a module of torch's that is looked up by the device's name"
         file.find(ARMS, found.node, f"{message}; {LEFT}")
         return
+    if argument == "may be cuda" and runs_on_others(file):
+        if is_of_unknown_origin(file, call, name):
+            said = "is given its caller's device, which may be an accelerator's that tdev does not know"
+            file.find(ARMS, found.node, f"{name} {said}; {LEFT}", "note")
+            return
     if argument == "may be cuda" or (argument == "absent" and always):
         file.use(REFERENCE if argument == "absent" else ARGUMENT, found, reason(name))
 

@@ -13,6 +13,7 @@ from tdev_core.codemod.engine.analysis.nodes import string_value
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.rules.arguments import Call
+from tdev_core.codemod.engine.rules.speaks_of_others import runs_on_others
 from tdev_core.codemod.engine.survey import GUARDED, is_for_tests, is_script
 from tdev_core.codemod.engine.vocabulary import ORDINAL, mentions
 
@@ -133,7 +134,7 @@ def _gets_cuda(file: File, call: Call, method: str) -> bool:
         if text is not None and TENSOR_TYPE.match(text):
             return True
         if method == "to" and ORDINAL.fullmatch(file.tree.text(value)):
-            return "torch" in file.tree.source
+            return "torch" in file.tree.source and not runs_on_others(file)
         return not _NEED_SHIMS.isdisjoint(_kinds(file, value))
     return False
 

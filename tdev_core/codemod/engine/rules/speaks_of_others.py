@@ -263,6 +263,15 @@ def knows_mps(file: File) -> bool:
     return says_mps(file.code)
 
 
+def runs_on_others(file: File) -> bool:
+    """Tell whether a file is of a package that runs on accelerators which tdev does not know, or is there for one."""
+    tree = file.options.tree
+    if tree is None or not tree.run_on_others:
+        return False
+    within = {*PurePath(file.filename).parts[:-1], *_IMPORTED.findall(file.code)}
+    return not tree.run_on_others.isdisjoint(within)
+
+
 def tests_what_knows_mps(file: File) -> bool:
     """Tell whether a file imports a package of the tree that knows MPS, or speaks of it: a test need not know what it tests."""
     tree = file.options.tree

@@ -1,0 +1,57 @@
+"""A package that runs on accelerators which tdev does not know keeps the devices that it is given; words of CUDA's are changed."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.codemod.small_trees import migrated
+
+MADE = """import torch
+
+
+def steps(n, device):
+    return torch.arange(n, device=device)
+
+
+def place(x, index):
+    return x.to(0), torch.device(index)
+
+
+def fixed(n):
+    return torch.zeros(n, device="cuda")
+"""
+WAITS = """import torch
+
+
+def wait(kind):
+    if kind == "xpu":
+        torch.xpu.synchronize()
+    elif kind == "npu":
+        torch.npu.synchronize()
+    else:
+        torch.cuda.synchronize()
+"""
+
+
+@pytest.mark.parametrize(("modules", "known"), [(2, False), (1, True), (0, True)])
+def test_a_device_of_unknown_origin(modules: int, known: bool) -> None:
+    files = {f"waits_{number}.py": WAITS for number in range(modules)}
+    result = migrated({"made.py": MADE, **files})
+    assert ("tdev.arange(n, device=device)" in result.code) is known
+    assert ("tdev.device(index)" in result.code) is known
+    assert 'tdev.zeros(n, device="cuda")' in result.code
+    said = [finding.message for finding in result.findings]
+    left = sum("tdev does not know" in each for each in said)
+    assert left == (0 if known else 2), said
+
+
+def test_what_was_typed_is_no_such_device() -> None:
+    typed = MADE.replace("steps(n, device)", "steps(n, args)").replace("=device", "=args.device")
+    result = migrated({"made.py": typed, "waits.py": WAITS, "wakes.py": WAITS})
+    assert "tdev.arange(n, device=args.device)" in result.code
+
+
+def test_a_number_needs_no_shims_there() -> None:
+    moves = "import torch\n\n\ndef place(x):\n    return x.to(0)\n"
+    assert migrated({"made.py": moves, "waits.py": WAITS, "wakes.py": WAITS}).code == moves
+    assert "import tdev" in migrated({"made.py": moves}).code
