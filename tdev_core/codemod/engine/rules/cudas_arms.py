@@ -33,7 +33,7 @@ _ASKS_FOR_CUDA = re.compile(
 )
 # Of a device that is there: the question stays, whatever its arm gives.
 _OF_THE_TYPE = re.compile(r"\.type\s*==|\.type\.startswith\(|\.is_cuda\b")
-_DENIES = re.compile(r"\bnot\b(?!\s+in\b)|!=(?!\s*[\"']cpu[\"'])|\bor\b")
+_DENIES = re.compile(r"\bnot\b(?!\s+(?:in|None)\b)|!=(?!\s*[\"']cpu[\"'])|\bor\b")
 # What a condition has been rid of besides: `not cpu and not mps and torch.cuda.is_available()`.
 _NOT_THE_OTHERS = re.compile(
     rf"\bnot\s+(?:\w+\.)*(?:\w+_)?(?:cpu|{NAMES})\b(?![.(\[])\s+and\b(?!.*\bor\b)", re.DOTALL
@@ -43,6 +43,8 @@ _OF_THE_BUILD = re.compile(
     r"(?:not\s+)?(?<!\w)(?:torch\.)?version\.hip\b(?:\s+is\s+(?:not\s+)?None)?"
     r"|(?<!\w)(?:torch\.)?cuda\.get_device_capability\([^()]*\)(?:\[\d\])?\s*[<>=]+\s*[\d(][\d, ]*\)?"
 )
+# Asked of torch itself, which goes on answering: only a build for CUDA gets by.
+_BUILT_FOR_CUDA = re.compile(r"(?<!\w)torch\.version\.cuda\s+is\s+not\s+None\b")
 # Accelerators whose own versions of torch a program is written for in such an arm.
 _OF_A_VENDOR = re.compile(
     rf"==\s*[\"'](?:{NAMES})[\"']|\.startswith\(\s*\(?\s*[\"'](?:{NAMES})[:\"'](?![^)]*cuda)"
@@ -60,6 +62,10 @@ def cudas_arms(file: File) -> None:
             file.untouched.append(file.tree.span(choice.body))
         if _OF_THE_BUILD.search(test) and _ASKS_FOR_CUDA.search(_OF_THE_BUILD.sub("", test)):
             if not _DENIES.search(_OF_THE_BUILD.sub("", test)):
+                file.untouched.append(file.tree.span(choice.body))
+                continue
+        if isinstance(choice, cst.If) and _BUILT_FOR_CUDA.search(test) and not _DENIES.search(test):
+            if file.options.style == "explicit" and "version.hip" not in file.tree.text(choice):
                 file.untouched.append(file.tree.span(choice.body))
                 continue
         asked = _NOT_THE_OTHERS.sub("", test)
