@@ -149,6 +149,7 @@ class File:
         self.shims: list[cst.Call] = []
         self.used: list[cst.CSTNode] = []
         """References that have become tdev's, now or in an earlier run."""
+        self._annotated: list[tuple[Rule, Reference, str]] = []
         self._rests: list[cst.CSTNode] = []
         """Those that are torch's in the text: an edit of theirs, or of an import, makes them tdev's."""
         self.given: list[cst.Arg] = []
@@ -494,6 +495,27 @@ class File:
         """Make a reference to torch one to tdev, as this style does it; ``why``, where its name does not say it."""
         if self.stays(reference.node) or self.of_a_vendor(reference.bindings):
             return
+        if reference.package != "tdev" and self._is_an_annotation(reference.node):
+            self._annotated.append((rule, reference, why))
+            return
+        self._use(rule, reference, why)
+
+    def use_annotations(self) -> None:
+        """Take what annotations name from tdev as well, in a file that takes anything else from there: by themselves they do nothing."""
+        annotated, self._annotated = self._annotated, []
+        if self.used or self.shims or self.changes or self.predicates or self.repointed:
+            for rule, reference, why in annotated:
+                self._use(rule, reference, why)
+
+    def _is_an_annotation(self, node: cst.CSTNode) -> bool:
+        for each in self.tree.ancestors(node):
+            if isinstance(each, cst.Annotation):
+                return True
+            if isinstance(each, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
+                return False
+        return False
+
+    def _use(self, rule: Rule, reference: Reference, why: str) -> None:
         self.used.append(reference.node)
         if reference.package == "tdev":
             return

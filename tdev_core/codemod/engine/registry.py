@@ -93,6 +93,7 @@ _TDEV: tuple[Pass, ...] = (
     kernels.kernels,
     torchscript.scripts,
     stand_ins.stand_in_imports,
+    File.use_annotations,
     imports.imports,
     identity.identities,
     kept_questions.kept_questions,

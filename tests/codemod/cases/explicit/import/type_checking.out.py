@@ -9,3 +9,9 @@ if TYPE_CHECKING:
 
 def wait(stream: tdev.cuda.Stream, x: torch.Tensor) -> None:
     stream.synchronize()
+
+
+def made(n):
+    from tdev import zeros
+
+    return zeros(n, device="cuda")
