@@ -56,12 +56,12 @@ class ProgramTree:
     """Modules that hold kernels themselves, and packages that are made of such, by the names they are imported by."""
     device_constants: frozenset[str] = frozenset()
     """Variables of modules that hold a ``torch.device`` in each module that has them."""
+    device_lists: frozenset[str] = frozenset()
+    """Those that hold a list of them, ``DEVICES = [torch.device("cpu")]``, and into which the tree puts nothing else."""
     device_words: Mapping[str, str] = field(default_factory=dict)
     """What classes and modules of the tree call devices by, by ``owner.NAME``: ``"cuda"`` of ``DeviceType.CUDA``."""
     word_devices: frozenset[str] = frozenset()
     """``Class.attribute`` of each class that has, or inherits, a device that is a word: ``_device: str``."""
-    tests_hold_words: bool = False
-    """Whether a ``conftest.py``, or another module that tests share, holds a word for a device."""
     told_devices: frozenset[Asked] = frozenset()
     """The questions about tensors and devices that only all files together can answer, and that they say yes to."""
     kernel_rooms: frozenset[str] = frozenset()
@@ -118,6 +118,8 @@ class ProgramTree:
     for all of a file."""
     inner_packages: frozenset[str] = frozenset()
     """Packages inside others that are called as folders of scripts or tests are: ``lib.tools``, ``lib.benchmarks``."""
+    bring_tdev: frozenset[str] = frozenset()
+    """Modules and packages that import tdev by themselves, once they are migrated, by their last names."""
     of_torch_cuda: frozenset[str] = frozenset()
     """Packages of the tree with a module, and not only a test or a script, that calls ``torch.cuda`` or imports tdev."""
     silent_modules: frozenset[str] = frozenset()

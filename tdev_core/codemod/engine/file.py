@@ -39,7 +39,6 @@ from tdev_core.codemod.engine.survey import KERNELS, is_tried
 from tdev_core.codemod.engine.vocabulary import (
     CUTS,
     NOTE,
-    holds_a_word,
     kept_by,
     may_be_kept,
     places,
@@ -127,8 +126,7 @@ class File:
         )
         self.is_of_tests = options.style != "accelerator" and is_tried(PurePath(filename))
         """Whether a target that changes many places may find them in a test."""
-        by_tests = self.is_of_tests and not (known.tests_hold_words or holds_a_word(source))
-        self.flow = Flow(self.resolver, known, given_by_tests=by_tests)
+        self.flow = Flow(self.resolver, known)
         self.changes: dict[tuple[int, int], Change] = {}
         self.findings: dict[tuple[str, int, str], Finding] = {}
         self.kernels = 0
@@ -644,7 +642,10 @@ class File:
     def flattened(self) -> list[Change]:
         """Return the changes in order, with edits inside a wrapped span folded into the wrap."""
         source = self.tree.source
-        todo = sorted(self.changes.values(), key=lambda c: (c.start, -c.end, c.text))
+        # What is put in front of a change is no part of it.
+        todo = sorted(
+            self.changes.values(), key=lambda c: (c.start, c.end > c.start, -c.end, c.text)
+        )
         done: list[Change] = []
         index = 0
         while index < len(todo):

@@ -27,7 +27,6 @@ from tdev_core.codemod.engine.vocabulary import (
     OF_AMP,
     SETTINGS,
     give_devices,
-    holds_a_word,
     says_mps,
     without_prose,
 )
@@ -146,6 +145,13 @@ _BINDS = re.compile(rb"[ \t]*(?:def|class|from|import|global|nonlocal)\b|[ \t]*[
 _CONSTANTS = tuple(
     re.compile(word + rb"\w{0,40}[ \t]*(?::[^=\n]{0,60})?=(?!=)[ \t]*([^\n]*)")
     for word in (b"DEVICE", b"device")
+)
+# `[torch.device("cpu"), torch.device("cuda", index=0)]`, and what is done to such a list.
+_LISTED = re.compile(
+    rb"[\[(](?:[ \t]*(?:torch|th|tdev)\.device\([^()\n]*\)[ \t]*,?)+[\])][ \t]*(?:#[^\n]*)?\r?\Z"
+)
+_PUT_INTO = re.compile(
+    rb"\b(\w*DEVICES)(?:\.append\(((?:[^()\n]|\([^()\n]*\))*)\)|(\.\w+\(|[ \t]*(?:[-+*|&]=|\[[^\]\n]*\][ \t]*=(?!=))))"
 )
 _NAME_BEFORE = re.compile(rb"([ \t]*)(\w{0,40})\Z")
 _MADE = re.compile(
@@ -281,16 +287,18 @@ class Survey:
         self._files = Files()
         self._constants: set[str] = set()
         self._no_constants: set[str] = set()
+        self._lists: set[str] = set()
+        self._no_lists: set[str] = set()
         self._strings: set[tuple[str, str]] = set()
         self._runtimes: set[str] = set()
         self._of_torch_cuda: set[str] = set()
+        self._bring_tdev: set[str] = set()
         self._know_mps: set[str] = set()
         self._ask_for_others: Counter[str] = Counter()
         self._of_cuda: set[str] = set()
         self._ask_backends = False
         self._put_in_place: set[str] = set()
         self._uses_ray = False
-        self._tests_hold_words = False
         self._imported_tests: set[str] = set()
         self._device_choosers: set[str] = set()
         self._mocked: dict[str, frozenset[str]] = {}
@@ -367,8 +375,6 @@ class Survey:
         if is_package and home is not None and _is_called_as_scripts(parent.name):
             self._inner.add(dotted_name(path, top, home))
         tests = is_for_tests(path)
-        if tests and _OF_TESTS.match(path.name) is None and not self._tests_hold_words:
-            self._tests_hold_words = b"cuda" in raw and holds_a_word(raw.decode("latin-1"))
         if b"mps.is_available()" in raw:
             for function in _OF_MARGIN.finditer(raw):
                 if b"device" in function[1] and _CHOOSES_MPS.search(function[0]) is not None:
@@ -400,6 +406,7 @@ class Survey:
                     self._of_package.setdefault(top, []).append(compiled)
             if _brings_tdev(raw) and not is_script(path, raw):
                 self._of_torch_cuda.add(top)
+                self._bring_tdev.add(own)
             if b"cuda" in raw:
                 self._of_cuda.add(top)
             self._ask_for_others[top] += _ASKS_FOR_OTHERS.search(raw) is not None
@@ -438,11 +445,15 @@ class Survey:
                 self._stays(path, raw)
 
     def _see_constants(self, raw: bytes) -> None:
-        """Take into account which variables called after a device hold one, and which something else."""
+        """Take into account which variables called after a device hold one, or a list of them, and which something else."""
+        for found in _PUT_INTO.finditer(raw) if b"DEVICES" in raw else ():
+            if found[2] is None or _LISTED.match(b"[" + found[2] + b"]") is None:
+                self._no_lists.add(found[1].decode())
         for found in chain.from_iterable(each.finditer(raw) for each in _CONSTANTS):
             line = raw[raw.rfind(b"\n", 0, found.start()) + 1 : found.start()]
             last = re.split(rb"\W", found[0], maxsplit=1)[0]
             if (before := _NAME_BEFORE.match(line)) is None:
+                self._no_lists.add(last.decode())
                 # Who sets `env.DEVICE` from outside, but for what was there before.
                 if line.endswith(b".") and last.isupper() and not _MADE.match(found[1]):
                     again = rb"\b%b[ \t]*=[ \t]*[\w.]+\.%b\b" % (re.escape(found[1].strip()), last)
@@ -450,6 +461,8 @@ class Survey:
                         self._no_constants.add(last.decode())
                 continue
             constant = before[2] + last
+            if constant.endswith(b"DEVICES"):
+                (self._lists if _LISTED.match(found[1]) else self._no_lists).add(constant.decode())
             # At a margin, or in a block there, and nowhere with another value.
             made = _MADE.match(found[1]) is not None
             made = made and (not before[1] or _is_in_a_block_of_the_module(raw, found.start()))
@@ -636,6 +649,7 @@ class Survey:
             words=frozenset(self._with_heirs()),
             promised=promised,
             constants=constants,
+            lists=frozenset(self._lists - self._no_lists),
             spoken=self._spoken.words(self._callers.every),
             modules=modules,
             choices_stay=True,
@@ -646,7 +660,6 @@ class Survey:
         silent, makers, speaking = silent_functions(self._callers.every)
         return ProgramTree(
             modules=modules,
-            tests_hold_words=self._tests_hold_words,
             kernels=frozenset(self._kernels),
             kernel_modules=frozenset(self._compiled | packages),
             kernel_rooms=frozenset(rooms),
@@ -663,10 +676,12 @@ class Survey:
             give_devices=promised,
             told_devices=told,
             device_constants=known.constants,
+            device_lists=known.lists,
             device_words=known.spoken,
             word_devices=words,
             runtimes=frozenset(self._runtimes),
             of_torch_cuda=frozenset(self._of_torch_cuda),
+            bring_tdev=frozenset(self._bring_tdev - self._kernels),
             know_mps=frozenset(self._know_mps),
             run_on_others=frozenset(
                 top for top, files in self._ask_for_others.items() if files >= _OF_SEVERAL

@@ -371,18 +371,6 @@ _DOCUMENTED = (
 )
 
 
-# `"cuda:0"` that nothing at once makes a device of, or compares with; or what whoever starts a program says.
-_HOLDS_A_WORD = re.compile(
-    r"[\"'](?<!torch\.device\(.)(?<!tdev\.device\(.)(?<!\.to\(.)(?<![!=]=[ ].)cuda(?::[^\"'\n]*)?[\"']"
-    r"|\b(?:getoption|environ|getenv)\b[^\n]*(?:device|DEVICE)"
-)
-
-
-def holds_a_word(text: str) -> bool:
-    """Tell whether a text has a word for a device of CUDA's, or asks for one, which may be handed on."""
-    return _HOLDS_A_WORD.search(text) is not None
-
-
 def shown_device(text: str, name: str) -> bool:
     """Tell whether a function's text shows that its parameter is a ``torch.device`` already.
 

@@ -1,4 +1,4 @@
-"""What a test is given by fixtures is real where no test has a word; what it asks of CUDA's device, it means of CUDA."""
+"""What a test is given by fixtures and lists is real where those are; what it asks of CUDA's device, it means of CUDA."""
 
 from __future__ import annotations
 
@@ -7,66 +7,59 @@ import pytest
 from tests.codemod.small_trees import migrated
 
 PACKAGE = "import torch\n\n\ndef seeded():\n    torch.cuda.manual_seed_all(0)\n"
-SHARED = """import pytest
-import torch
+SHARED = """import torch
 
 DEVICES = [torch.device("cpu")]
+"""
+MORE = """import torch
+from tests import shared
+
 if torch.cuda.is_available():
-    DEVICES.append(torch.device("cuda"))
-
-
-@pytest.fixture(params=DEVICES)
-def place(request):
-    return request.param
+    shared.DEVICES.append(torch.device("cuda", index=0))
 """
-TEST = """import torch
+TEST = """import pytest
+import torch
+
+from tests.shared import DEVICES
 
 
-def filled(value, place):
-    return torch.full((3,), value, device=place)
-
-
+@pytest.mark.parametrize("place", DEVICES)
 def test_filled(place):
-    assert filled(1.0, place).sum() == torch.ones(3, device=place).sum()
+    assert torch.ones(3, device=place).sum() == 3
 """
 
 
-def _tested(test: str = TEST, shared: str = SHARED) -> str:
-    files = {"tests/conftest.py": shared, "made.py": PACKAGE, "tests/test_filled.py": test}
-    return migrated(files, "tests/test_filled.py").code
+def _tested(test: str = TEST, shared: str = SHARED, more: str = MORE) -> str:
+    files = {"shared.py": shared, "more.py": more, "test_filled.py": test}
+    files = {f"tests/{name}": text for name, text in files.items()}
+    return migrated({"made.py": PACKAGE, **files}, "tests/test_filled.py").code
 
 
-def test_a_fixture_without_words_gives_devices() -> None:
-    assert _tested() == TEST
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ('torch.device("cuda")', '"cuda"'),
-        ("request.param", 'request.config.getoption("--device")'),
-        ("request.param", 'os.environ["TEST_DEVICE"]'),
-    ],
-)
-def test_one_that_may_give_a_word_is_asked(old: str, new: str) -> None:
-    assert "tdev.ones(3, device=place)" in _tested(shared=SHARED.replace(old, new))
+def test_a_list_of_devices_gives_devices() -> None:
+    # The tree's own package is `pkg`.
+    test, more = (each.replace("from tests", "from pkg.tests") for each in (TEST, MORE))
+    assert _tested(test, more=more) == test
 
 
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("def test_filled", '@pytest.mark.parametrize("place", ["cpu", "cuda"])\ndef test_filled'),
-        ("def test_filled(place)", "def test_filled(place: str)"),
+        ('torch.device("cuda", index=0)', '"cuda:0"'),
+        ("shared.DEVICES.append", "shared.DEVICES.extend"),
+        ('shared.DEVICES.append(torch.device("cuda", index=0))', 'shared.DEVICES = ["cuda"]'),
+        ('shared.DEVICES.append(torch.device("cuda", index=0))', 'shared.DEVICES += ["cuda"]'),
+        ('shared.DEVICES.append(torch.device("cuda", index=0))', 'shared.DEVICES[0] = "cuda"'),
     ],
 )
-def test_a_word_of_the_test_itself_is_one(old: str, new: str) -> None:
-    assert "tdev.ones(3, device=place)" in _tested(TEST.replace(old, new))
+def test_one_into_which_a_word_is_put_is_none(old: str, new: str) -> None:
+    test, more = (each.replace("from tests", "from pkg.tests") for each in (TEST, MORE))
+    assert "tdev.ones(3, device=place)" in _tested(test, more=more.replace(old, new))
 
 
-def test_where_nobody_has_read_the_other_tests_it_may_be_a_word() -> None:
-    helper = 'PLACES = ["cpu", "cuda"]\n'
-    files = {"tests/places.py": helper, "made.py": PACKAGE, "tests/test_filled.py": TEST}
-    assert "tdev.ones(3, device=place)" in migrated(files, "tests/test_filled.py").code
+def test_nor_is_one_that_begins_with_a_word() -> None:
+    test = TEST.replace("from tests", "from pkg.tests")
+    shared = SHARED.replace('torch.device("cpu")', '"cpu", torch.device("cuda")')
+    assert "tdev.ones(3, device=place)" in _tested(test, shared)
 
 
 ASKS = """import torch
@@ -106,17 +99,24 @@ def test_moves():
 """
 
 
-def test_shims_come_with_the_package_under_test() -> None:
-    assert _tested(MOVES) == MOVES
+def _moved(test: str = MOVES, package: str = PACKAGE, more: str = "") -> str:
+    files = {"made.py": package, "more.py": more, "tests/test_moves.py": test}
+    return migrated(files, "tests/test_moves.py").code
+
+
+def test_shims_come_with_the_module_under_test() -> None:
+    assert _moved() == MOVES
 
 
 @pytest.mark.parametrize(
-    ("test", "package"),
+    ("test", "package", "more"),
     [
-        (MOVES.replace("from pkg.made import seeded", "from other import seeded"), PACKAGE),
-        (MOVES, PACKAGE.replace("torch.cuda.manual_seed_all", "torch.manual_seed")),
+        (MOVES.replace("from pkg.made", "from other"), PACKAGE, ""),
+        (MOVES, PACKAGE.replace("torch.cuda.manual_seed_all", "torch.manual_seed"), PACKAGE),
+        (MOVES.replace("pkg.made", "elsewhere.made"), PACKAGE, ""),
     ],
 )
-def test_they_are_imported_where_nothing_else_brings_them(test: str, package: str) -> None:
-    files = {"made.py": package, "tests/test_moves.py": test}
-    assert "import tdev  # noqa: F401" in migrated(files, "tests/test_moves.py").code
+def test_they_are_imported_where_nothing_else_brings_them(
+    test: str, package: str, more: str
+) -> None:
+    assert "import tdev  # noqa: F401" in _moved(test, package, more)

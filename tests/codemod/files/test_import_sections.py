@@ -145,3 +145,16 @@ def test_told_of_a_tree(tmp_path: Path) -> None:
     assert (
         "from torch import nn\n\nfrom lab import base\n\nimport tdev\n\n\ndef" in path.read_text()
     )
+
+
+def test_beside_what_is_rewritten_on_the_next_line(tmp_path: Path) -> None:
+    """What is put in front of a change is no part of that: the import was lost."""
+    (tmp_path / ".git").mkdir()
+    sections = "FUTURE,STDLIB,TORCH,THIRDPARTY,FIRSTPARTY,LOCALFOLDER"
+    (tmp_path / "setup.cfg").write_text(f"[isort]\nknown_torch = torch\nsections = {sections}\n")
+    path = tmp_path / "starts.py"
+    path.write_text("import torch\ntorch.cuda.synchronize()\nx = torch.zeros(3)\n")
+    main(["--force", str(tmp_path)])
+    assert path.read_text() == (
+        "import torch\n\nimport tdev\ntdev.cuda.synchronize()\nx = torch.zeros(3)\n"
+    )

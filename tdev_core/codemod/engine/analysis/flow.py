@@ -75,12 +75,9 @@ class Flow:
         self,
         resolver: Resolver,
         known: Known | None = None,
-        *,
-        given_by_tests: bool = False,
     ) -> None:
         known = known or Known()
         self.resolver = resolver
-        self._given_by_tests = given_by_tests
         promised = known.promised | give_devices(resolver.tree.source)[0]
         self.known = replace(known, promised=promised)
         self.tree = resolver.tree
@@ -289,9 +286,6 @@ class Flow:
 
     def _parameter(self, param: cst.Param) -> Kinds:
         default = self.kinds(param.default) if param.default is not None else frozenset()
-        if param.annotation is None and self._given_by_tests:
-            # By a fixture or another test, none of which has a word to give.
-            return default | {Kind.DEVICE}
         if param.annotation is None:
             name = param.name.value
             if "device" in name and shown_device(self._around(param), name):

@@ -101,6 +101,7 @@ _PROMISED = re.compile(
     r"|\bReturns?:?[ \t]*\n(?:[ \t]*-+[ \t]*\n)?[ \t]*(?:\w+[ \t]*:[ \t]*)?[`~(:\w]*\btorch\.device\b(?![^\n]*\bstr)"
 )
 
+_DEVICES = Want("device", (EACH,))
 # What may refuse a device: a question for CUDA, a ``try``, or a function that is called for nothing else.
 _REFUSE = ("torch.cuda.is_available()", "try:")
 _TAKES_A_DEVICE = re.compile(r"device\w*\(")
@@ -740,11 +741,12 @@ class Devices(Tensors):
         return all(self._is_imported(part, name, want) for part in imported)
 
     def _is_imported(self, part: ast.Import | ast.ImportFrom, name: str, want: Want) -> bool:
-        return (
-            want == DEVICE
-            and isinstance(part, ast.ImportFrom)
-            and self._known.is_constant(name, "." * part.level + (part.module or ""))
-        )
+        if not isinstance(part, ast.ImportFrom):
+            return False
+        module = "." * part.level + (part.module or "")
+        if want == _DEVICES:
+            return name in self._known.lists and self._known.is_own(module)
+        return want == DEVICE and self._known.is_constant(name, module)
 
     def _was_a_word(self, node: ast.Name, name: str) -> bool:
         """Tell whether a device was made of what a variable held, where that was a string, or was no device yet.
@@ -1084,7 +1086,7 @@ class Devices(Tensors):
 
     def are_devices(self, node: ast.expr | None) -> bool:
         """Tell whether the items of an expression are real devices, all of them."""
-        return self.holds(node, Want("device", (EACH,)))
+        return self.holds(node, _DEVICES)
 
     def provides_device(self, fixture: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
         """Tell whether a fixture of pytest's gives tests a real device, and nothing else."""

@@ -34,14 +34,14 @@ class Known:
     """Functions that promise a ``torch.device``."""
     constants: frozenset[str] = frozenset()
     """Variables of modules that hold one wherever they are set."""
+    lists: frozenset[str] = frozenset()
+    """Those that hold a list of them, and that nothing else is put into."""
     spoken: Mapping[str, str] = field(default_factory=dict)
     """What classes and modules call devices by, by ``owner.NAME``: ``"cuda"`` of ``DeviceType.CUDA``."""
     modules: frozenset[str] = frozenset()
     """What an absolute import of the tree's own starts with."""
     of_families: frozenset[str] = frozenset()
     """``Class.name`` of what heirs in other files set, replace or call, and of what bases there set."""
-    tests_hold_words: bool = True
-    """Whether what the tree's tests share holds a word for a device, which they may be given in place of one."""
     choices_stay: bool = False
     """Whether a question for CUDA that chooses beside other accelerators goes on meaning CUDA."""
 
@@ -57,7 +57,7 @@ class Known:
             spoken=tree.device_words,
             modules=tree.modules,
             of_families=tree.of_families,
-            tests_hold_words=tree.tests_hold_words,
+            lists=tree.device_lists,
             choices_stay=True,
         )
 

@@ -436,8 +436,8 @@ def _shims(file: File) -> None:
             return
     if not (file.shims or file.given) or _imports_tdev(file):
         return
-    if file.is_of_tests and _takes_it_from_the_tree(file):
-        said = "tdev's shims come with the package under test, which imports tdev"
+    if file.is_of_tests and (module := _brought_by(file)):
+        said = f"tdev's shims come with {module}, which imports tdev"
         file.find(MOVES, (file.shims or file.given)[0], said)
         return
     if anchor is None:
@@ -643,7 +643,7 @@ def _is_of_the_library_alone(file: File) -> bool:
 
 
 def _takes_it_from_the_tree(file: File) -> bool:
-    """Tell whether a script or a test imports a package of its own tree that brings tdev."""
+    """Tell whether a script imports a package of its own tree that brings tdev, to which it hands what was typed."""
     tree = file.options.tree
     if tree is None or file.python is None:
         return False
@@ -657,6 +657,27 @@ def _takes_it_from_the_tree(file: File) -> bool:
         elif isinstance(node, ast.ImportFrom):
             tops.add((node.module or "").partition(".")[0])
     return not tree.of_torch_cuda.isdisjoint(tops)
+
+
+def _brought_by(file: File) -> str:
+    """Return a module of the tree that a test imports first of all, and that imports tdev itself; the empty name if it has none."""
+    tree = file.options.tree
+    if tree is None or file.python is None:
+        return ""
+    for node in file.python.module.body:
+        if isinstance(node, ast.Import):
+            dotted = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            module = "." * node.level + (node.module or "")
+            dotted = [f"{module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        for name in dotted:
+            parts = name.lstrip(".").split(".")
+            if name.startswith(".") or parts[0] in tree.modules:
+                if found := next((part for part in parts if part in tree.bring_tdev), ""):
+                    return found
+    return ""
 
 
 def _imports_tdev(file: File) -> bool:

@@ -34,7 +34,7 @@ MOVES = rule(
     `import tdev  # noqa: F401 (lets .cuda() and .to("cuda") run anywhere)`, before its first import
     of torch; in words of pylint as well where the tree has marks for that and none for others. So does a file that hands CUDA's name to another module, or moves something to what a
     person typed (`model.to(args.device)`); a script without torch gets it among its first imports. A module that
-    never names CUDA does without, in a package of which other modules import tdev, and so does a test of such a package.
+    never names CUDA does without, in a package of which other modules import tdev, and so does a test that imports one of those.
     A file without torch that moves something itself, and is no script, is reported.
 
     A GPU may be given by its number: `model.to(rank)`, `x.to(self.gpu_id)`, `x.to(0)` and
