@@ -1734,3 +1734,41 @@ def test_a_name_that_stands_for_tensors_in_annotations(alias: str, real: bool) -
         "    return torch.zeros(n, device=device)\n",
     }
     assert changed(files, "uses.py") is not real
+
+
+@pytest.mark.parametrize(
+    ("keeps", "given", "real"),
+    [
+        ("more.grad.device", "Shares.stack([found, more])", True),
+        ("more.grad.device", "Shares.stack([found, more]).joined()", False),
+        ("more.grad.device", "shares.stack([found, more])", False),
+        ("more", "Shares.stack([found, more])", False),
+    ],
+)
+def test_what_a_function_of_a_class_makes(keeps: str, given: str, real: bool) -> None:
+    files = {
+        "shares.py": f"class Shares:\n    def __init__(self, more):\n        self.device = {keeps}\n\n"
+        "    @staticmethod\n    def stack(parts):\n        return join(parts)\n",
+        "uses.py": "import torch\nfrom .shares import Shares\n\n\ndef f(found, more, shares):\n"
+        f"    found = {given}\n    return torch.zeros(3, device=found.device)\n",
+    }
+    assert changed(files, "uses.py") is not real
+
+
+@pytest.mark.parametrize(
+    ("asked", "given", "real"),
+    [
+        ("lows[at].shape", "lows[at]", True),
+        ("lows[at[0]].shape[0]", "lows[at[0]]", True),
+        ("lows[more].shape", "lows[at]", False),
+        ("cfgs[at].shape", "cfgs[at]", False),
+        ("lows[at].name", "lows[at]", False),
+    ],
+)
+def test_an_item_that_is_asked_for_its_shape(asked: str, given: str, real: bool) -> None:
+    files = {
+        "made.py": function("", parameters="device"),
+        "uses.py": "from .made import f\n\n\ndef g(lows, cfgs, at, more):\n"
+        f"    n = {asked}\n    return n, f({given}.device)\n",
+    }
+    assert changed(files, "made.py") is not real

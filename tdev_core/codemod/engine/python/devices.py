@@ -551,8 +551,13 @@ class Devices(Tensors):
                     return not _is_of_several_settings(inner) and (
                         self._known.inherits("", "device") and not self._known.keeps_words("device")
                     )
+                if isinstance(node, ast.Call):
+                    return self._is_made_by_its_class(inner)
                 if not isinstance(key, str):
-                    return False
+                    # `kept[name].shape`
+                    return not _is_of_several_settings(inner) and (
+                        used_as_tensor(self._around(node), text)
+                    )
                 # `batch["image"]`, and of no settings
                 called = TENSOR_WORD.search(key) is not None and not is_of_settings(
                     ast.unparse(inner)
@@ -573,6 +578,14 @@ class Devices(Tensors):
                     or self._is_pretrained(text)
                     or holds_tensors(self._source, text)
                 )
+            case _:
+                return False
+
+    def _is_made_by_its_class(self, func: ast.expr) -> bool:
+        """Tell whether a function of a class makes one of its objects, which keep a real device: ``Shares.stack(parts)``."""
+        match func:
+            case ast.Attribute(value=ast.Name(id=name)) if name[:1].isupper():
+                return self._known.told(Asked("named", name, "device"))
             case _:
                 return False
 
