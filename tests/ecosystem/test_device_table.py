@@ -22,7 +22,7 @@ def test_each_entry_says_what_comes_to_it_and_where_that_was_read() -> None:
     assert len(holders()) >= 40 and list(holders()) == sorted(holders())
     for known in holders().values():
         assert known.source and known.checked >= datetime.date(2026, 11, 26)
-        assert set(known.devices) <= {"cuda", "cpu", "mps", "xpu", "npu", "hpu"}
+        assert set(known.devices) <= {"cuda", "cpu", "mps", "xpu", "npu", "hpu", "xla"}
     assert {known.takes for known in holders().values()} == set(TAKES)
 
 

@@ -1772,3 +1772,34 @@ def test_an_item_that_is_asked_for_its_shape(asked: str, given: str, real: bool)
         f"    n = {asked}\n    return n, f({given}.device)\n",
     }
     assert changed(files, "made.py") is not real
+
+
+@pytest.mark.parametrize(
+    ("prose", "real"),
+    [
+        ('"""What is tried.\n\n- grid_of\n"""\n', True),
+        ("# coding: utf-8\n\n'''What is tried.\n\ngrid_of\n'''\n", True),
+        ('NAMES = """\ngrid_of\n"""\n', False),
+        ("- grid_of\n", False),
+    ],
+)
+def test_what_a_docstring_says_of_a_function_is_no_use_of_it(prose: str, real: bool) -> None:
+    files = {
+        "grids.py": "import torch\n\n\ndef grid_of(n, device):\n    return torch.arange(n, device=device)\n",
+        "uses.py": f"{prose}from .grids import grid_of\n\n\ndef f(x):\n    return grid_of(3, x.device)\n",
+    }
+    assert changed(files, "grids.py") is not real
+
+
+@pytest.mark.parametrize(
+    ("imported", "real"),
+    [("import torch_xla.core.xla_model as xm", True), ("import other.model as xm", False)],
+)
+def test_a_device_of_xlas_imported_in_a_block(imported: str, real: bool) -> None:
+    files = {
+        "state.py": f"import torch\n\nif has_xla():\n    {imported}\n\n\nclass State:\n    def __init__(self, word):\n"
+        "        self.device = torch.device(word)\n        if has_xla():\n            self.device = xm.xla_device()\n",
+        "uses.py": "import torch\nfrom .state import State\n\n\ndef f(n):\n    state = State('cuda')\n"
+        "    return torch.zeros(n, device=state.device)\n",
+    }
+    assert changed(files, "uses.py") is not real

@@ -44,6 +44,7 @@ from tdev_core.codemod.engine.vocabulary import (
     renamed,
     snake,
 )
+from tdev_core.ecosystem.device_table import give_devices
 
 _DEFINED = re.compile(rb"def(?<!\wdef)[ \t]+(\w+)[ \t]*\(([^()]*(?:\([^()]*\)[^()]*)*)\)")
 _PARAMETER = re.compile(
@@ -101,7 +102,13 @@ _MOST = 300
 # At the margin of a file, and no part of the statement before it.
 # From the end of the line above, which `re` looks for many times faster than for a line's start.
 _STARTS = re.compile(rb"\n(?![ \t\r\n#)\]}]|(?:elif|else|except|finally)\b)")
-_IMPORTS = re.compile(rb"\n((?:import|from)[ \t]+(?:torch|tdev)\b[^\n(\\]*)(?=\n|\Z)")
+# What stands at the margin of a file's docstring starts no statement: `- make_mask`, an item of a list.
+_DOCSTRING = re.compile(rb"\s*(?:#[^\n]*\n\s*)*[rRuU]?(\"\"\"|''')[\s\S]*?\1")
+# Imports of torch, and of what gives a device that is there, in whatever block: `import torch_xla.core.xla_model as xm`.
+_IMPORTS = re.compile(
+    rb"\n[ \t]*((?:import|from)[ \t]+(?:torch|tdev|%s)\b[^\n(\\]*)(?=\n|\Z)"
+    % "|".join(sorted({each.partition(".")[0] for each in give_devices()})).encode()
+)
 # What is called by everybody, by other names or by none.
 _NEVER = frozenset({b"forward", b"__call__", b"main", b"run", b"__new__", b"to", b"cuda"})
 _PRIVATE = re.compile(rb"_[^_]")
@@ -559,7 +566,11 @@ class _Text:
         decorated = False
         for start in (each.end() - 1 for each in _STARTS.finditer(b"\n" + self.raw)):
             if not decorated:
+        said = _DOCSTRING.match(self.raw)
+        prose = range(said.start(1) + 1, said.end()) if said is not None else ()
                 found.append(start)
+            if start in prose:
+                continue
             decorated = self.raw.startswith(b"@", start)
         return found
 
@@ -569,7 +580,7 @@ class _Text:
 
     @cached_property
     def _above(self) -> list[ast.stmt]:
-        """The imports of torch and of tdev, as of a second run, that stand on a line of their own."""
+        """The imports of torch and its like, and of tdev, as of a second run, that stand on a line of their own."""
         lines = (line.decode("utf-8", "replace") for line in _IMPORTS.findall(b"\n" + self.raw))
         try:
             return ast.parse("\n".join(lines)).body
