@@ -1803,3 +1803,31 @@ def test_a_device_of_xlas_imported_in_a_block(imported: str, real: bool) -> None
         "    return torch.zeros(n, device=state.device)\n",
     }
     assert changed(files, "uses.py") is not real
+
+
+KEEPS_IT = "    def __init__(self, device):\n        self.device = device\n"
+STEPS = "\n    def reset(self):\n        pass\n\n    def step(self, action):\n        pass\n"
+
+
+@pytest.mark.parametrize(
+    "device", ["self._unwrapped.device", "torch.device(self._unwrapped.device)"]
+)
+@pytest.mark.parametrize(
+    ("more", "real"),
+    [
+        (f"class Model:\n{KEEPS_IT}", True),
+        ("class Model:\n    device: str = 'cuda'\n", True),
+        (f"class CartEnv:\n{KEEPS_IT}", False),
+        (f"class Cart(gym.Env):\n{KEEPS_IT}", False),
+        (f"class Cart:\n{KEEPS_IT}{STEPS}", False),
+        ("class CartEnv:\n    def __init__(self, x):\n        self.device = x.grad.device\n", True),
+    ],
+)
+def test_an_environment_lives_where_it_says(device: str, more: str, real: bool) -> None:
+    """It is another package's, where the tree has none that keeps a word for its device."""
+    files = {
+        "more.py": f"import gym\n\n\n{more}",
+        "wrapper.py": "import torch\n\n\nclass Wrapper:\n    def __init__(self, env):\n        self._unwrapped = env\n\n"
+        f"    def scratch(self, n):\n        device = {device}\n        return torch.zeros(n, device=device)\n",
+    }
+    assert changed(files, "wrapper.py") is not real

@@ -65,8 +65,8 @@ _GIVEN = re.compile(
     rb"|(?<=torch\.device\()(?:\w+_)?device\b"
 )
 _OF_OBJECT = tuple(
-    re.compile(word + rb"[ \t]*=(?!=)\s*(?:\w+\.)*(?!self\.|cls\.)(\w{2,})\.((?:\w+_)?device)\b")
-    for word in (rb"device", rb"map_location")
+    re.compile(given + rb"\s*(?:\w+\.)*(?!self\.|cls\.)(\w{2,})\.((?:\w+_)?device)\b")
+    for given in (rb"device[ \t]*=(?!=)", rb"map_location[ \t]*=(?!=)", rb"torch\.device\(")
 )
 # What a device is made of, or bound to, where more than its own text has to be followed: a call, an item, one of several.
 # Two patterns, each with a word to start from, which `re` looks for many times faster than for a choice.
@@ -199,7 +199,7 @@ class Callers:
             known = TENSOR_WORD.search(found[1].decode()) is not None
             if known or not (
                 _BY_ITSELF.match(raw, *_line_to(raw, found.start()))
-                or _is_torchs(raw, found.start())
+                or _is_torchs(raw, found.start(1))
             ):
                 continue
             objects.append((found.start(), found[1]))
@@ -401,6 +401,8 @@ def _classes_of(raw: bytes, name: bytes) -> set[bytes]:
     return {found[1] for each in said for found in re.finditer(each, raw)}
 
 
+# What steps with actions, and lives where it was made: `self._unwrapped` is what a wrapper was made around.
+_ENVIRONMENT = re.compile(r"(?:\A|_)(?:envs?|environments?|unwrapped)\Z")
 # Of torch, Lightning, accelerate, transformers and diffusers: what is moved, and tells where it is.
 _KEEPS_A_DEVICE = re.compile(
     r"\w*Module|Accelerator|Fabric|Trainer|\w*PreTrainedModel|ModelMixin|\w*Pipeline|TrainingArguments|Metric"
@@ -564,13 +566,13 @@ class _Text:
     def _starts(self) -> list[int]:
         found: list[int] = []
         decorated = False
-        for start in (each.end() - 1 for each in _STARTS.finditer(b"\n" + self.raw)):
-            if not decorated:
         said = _DOCSTRING.match(self.raw)
         prose = range(said.start(1) + 1, said.end()) if said is not None else ()
-                found.append(start)
+        for start in (each.end() - 1 for each in _STARTS.finditer(b"\n" + self.raw)):
             if start in prose:
                 continue
+            if not decorated:
+                found.append(start)
             decorated = self.raw.startswith(b"@", start)
         return found
 
@@ -1051,12 +1053,7 @@ class _Tree:
     def _is_filled_by_itself(self, key: Asked) -> bool:
         """Tell whether nobody but a class itself puts something into what it keeps, as all uses of that show."""
         self._rest([frozenset()])
-        above, todo = set[str](), [key.of]
-        while todo:
-            bases = {base for _, _, each in self._tree.classes.get(todo.pop(), ()) for base in each}
-            todo += bases - above
-            above |= bases
-        family = {key.of, *above, *self._heirs_of(key.of)}
+        family = {key.of, *self._bases_of(key.of), *self._heirs_of(key.of)}
         word, deep = key.name.encode(), len(key.want.path)
         texts = [text for text in self._texts if word in text.raw]
         if len(texts) > _MOST:
@@ -1199,6 +1196,11 @@ class _Tree:
             return all(self._inherits_one(each, attr) for each in called) and (
                 self._is_given_real(name, attr)
             )
+        if not found and _ENVIRONMENT.search(name) is not None and name not in self._tree.classes:
+            found = self._environments(attr)
+            if not found:  # nothing but another package's
+                self._rest([frozenset()])
+                return self._is_given_real(name, attr)
         self._leans_on.clear()
         if not found or not all(
             self._is_kept(statement, owner, attr) for statement, owner in found
@@ -1206,6 +1208,26 @@ class _Tree:
             return False
         self._rest([frozenset(self._leans_on)])
         return self._is_given_real(name, attr)
+
+    def _environments(self, attr: str) -> list[tuple[_Statement | None, str]]:
+        """Return what may be an environment of the tree and keeps a device: by its name, its bases, or what its file defines."""
+        return [
+            (self._texts[number].at(at), owner)
+            for owner, number, at in sorted(self._keepers.get(attr, ()))
+            if all(word in self._texts[number].raw for word in (b"def step(", b"def reset("))
+            or any(_ENVIRONMENT.search(snake(n)) for n in (owner, *self._bases_of(owner)))
+        ]
+
+    def _bases_of(self, name: str) -> set[str]:
+        """Return what a class inherits from, as far as the tree shows it."""
+        found, todo = set[str](), [name]
+        while todo:
+            more = {
+                base for _, _, bases in self._tree.classes.get(todo.pop(), ()) for base in bases
+            }
+            todo += more - found
+            found |= more
+        return found
 
     def _stands_for(self, name: str) -> list[tuple[_Statement, ast.expr | None]]:
         """Return what a name stands for in annotations: ``DETECTOR = Union[Yolo, FasterRCNN]``; None where that is not to be seen."""
