@@ -1831,3 +1831,16 @@ def test_an_environment_lives_where_it_says(device: str, more: str, real: bool) 
         f"    def scratch(self, n):\n        device = {device}\n        return torch.zeros(n, device=device)\n",
     }
     assert changed(files, "wrapper.py") is not real
+
+
+@pytest.mark.parametrize("kept", ["{'device': device, 'dtype': dtype}", "dict(device=device)"])
+@pytest.mark.parametrize(
+    ("given", "real"), [("", True), ("device=x.device", True), ("device=word", False)]
+)
+def test_what_a_dictionary_keeps_for_torch(kept: str, given: str, real: bool) -> None:
+    text = (
+        "import torch\n\n\ndef f(x, word):\n    class Plain:\n        def __init__(self, device=None, dtype=None):\n"
+        f"            factory_kwargs = {kept}\n            self.weight = torch.empty(3, **factory_kwargs)\n\n"
+        f"    return Plain({given})\n"
+    )
+    assert changed({"made.py": text}, "made.py") is not real

@@ -64,6 +64,7 @@ _GIVEN = re.compile(
     rb"(?:device(?:_type)?|map_location)[ \t]*=(?!=)\s*(?:[\w.]*device(?:_type)?|dev)\b"
     rb"|(?<=torch\.device\()(?:\w+_)?device\b"
 )
+_KEPT_FOR_TORCH = (b'"device": device', b"'device': device", b"dict(device=device")
 _OF_OBJECT = tuple(
     re.compile(given + rb"\s*(?:\w+\.)*(?!self\.|cls\.)(\w{2,})\.((?:\w+_)?device)\b")
     for given in (rb"device[ \t]*=(?!=)", rb"map_location[ \t]*=(?!=)", rb"torch\.device\(")
@@ -368,10 +369,10 @@ def _is_nested(raw: bytes, at: int) -> bool:
 
 
 def _gives_torch(raw: bytes, start: int) -> bool:
-    """Tell whether torch is given a device by name soon after an offset."""
+    """Tell whether torch is given a device by name soon after an offset, or a dictionary is, for torch's ``**kwargs``."""
     return any(
         _is_torchs(raw, found.start()) for found in _GIVEN.finditer(raw, start, start + _REACH)
-    )
+    ) or any(raw.find(each, start, start + _REACH) >= 0 for each in _KEPT_FOR_TORCH)
 
 
 _GIVEN_BY = re.compile(rb"[ \t]*(?:=[ \t]*|,[\w, \t]*=[ \t]*(?:\w+\.)+)(\w+)\(")
