@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 
 import libcst as cst
@@ -39,10 +40,31 @@ def holder_of(file: File, question: cst.CSTNode) -> str:
     if file.options.style == "accelerator":
         return ""  # that target has a reason of its own
     for pattern, words in ((_FROM_HOLDER, _HOLDERS), (_CALLED_AFTER, _NAMED)):
-        found = file.in_code(pattern, *words)
-        if found is not None and found[1] not in _own(file):
-            return holders()[found[1]].called if _decides_here(file, question) else ""
+        if file.in_code(pattern, *words) is None:
+            continue
+        for found in pattern.finditer(file.code):
+            if found[1] not in _own(file) and _serves(file, found.end(), question):
+                return holders()[found[1]].called if _decides_here(file, question) else ""
     return ""
+
+
+def _serves(file: File, at: int, question: cst.CSTNode) -> bool:
+    """Tell whether what a line imports or calls may be there for what a question decides.
+
+    What a class takes for itself, in its own methods, says nothing of the class beside it that asks: ``class Warp`` beside
+    ``class Torch``.
+    """
+    of = _class_around(file, at)
+    asking = _class_around(file, file.tree.span(question)[0]) if of is not None else None
+    return asking is None or of == asking
+
+
+def _class_around(file: File, at: int) -> tuple[int, int] | None:
+    """Return where the innermost class around a place of the text begins and ends."""
+    if (python := file.python) is None or "class" not in file.code:
+        return None
+    spans = [python.span(each) for each in python.statements if isinstance(each, ast.ClassDef)]
+    return max((span for span in spans if span[0] <= at < span[1]), default=None)
 
 
 def _decides_here(file: File, question: cst.CSTNode) -> bool:
