@@ -120,3 +120,31 @@ def test_they_are_imported_where_nothing_else_brings_them(
     test: str, package: str, more: str
 ) -> None:
     assert "import tdev  # noqa: F401" in _moved(test, package, more)
+
+
+LISTED = """import pytest
+import torch
+
+from package import placed
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda:3", None])
+def test_placed(device):
+    expected = torch.device("cpu")
+    if device is not None and device.startswith("cuda"):
+        if int(device.split(":")[1]) >= torch.cuda.device_count():
+            expected = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    assert placed(device) == expected
+"""
+
+
+def test_what_a_listed_word_opens_is_reached_wherever_the_test_runs() -> None:
+    code = _tested(LISTED)
+    assert 'device.startswith("cuda")' in code
+    assert ">= tdev.cuda.device_count()" in code
+    assert 'tdev.device("cuda" if tdev.cuda.is_available() else "cpu")' in code
+
+
+def test_a_device_among_those_listed_is_no_word() -> None:
+    code = _tested(LISTED.replace('"cuda:3"', 'torch.device("cuda:3")'))
+    assert ">= torch.cuda.device_count()" in code

@@ -5,6 +5,7 @@ Who rewrites such a question, leaves what it opens, or finds it beside another h
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from tdev_core.codemod.engine.analysis.literals import CUDA_STRING
 from tdev_core.codemod.engine.analysis.nodes import descendants, string_value
 from tdev_core.codemod.engine.api import Rule, Severity
 from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.python.statements import listed_above
 from tdev_core.codemod.engine.rules.architecture import asks_for_the_build
 from tdev_core.codemod.engine.rules.arms import (
     ARMS,
@@ -175,8 +177,29 @@ def judge(file: File, asked: Asked) -> Judged:
     met = judged.demanded is not None and judged.demanded.is_met
     if judged.stays is None and not met and file.is_of_tests:
         # A test knows the devices that it is there for: what it does on CUDA, it means of CUDA.
-        return Judged(Stays("a test asks for CUDA's own device; left as it is", severity="note"))
+        said = "a test asks for CUDA's own device; left as it is"
+        if not asked.of_a_tensor and _is_a_listed_word(file, asked.operand):
+            # Which is the same word everywhere, and what it opens is reached wherever the test runs.
+            return Judged(Stays("", severity="note", opens=False))
+        return Judged(Stays(said, severity="note"))
     return judged
+
+
+def _is_a_listed_word(file: File, operand: cst.BaseExpression) -> bool:
+    """Tell whether a test asks for the word among those that it is given: ``parametrize("device", ["cpu", "cuda:1"])``."""
+    home = enclosing_function(file, operand)
+    if not isinstance(operand, cst.Name) or home is None or "parametrize" not in file.tree.source:
+        return False
+    python, name = file.python, operand.value
+    return python is not None and any(
+        isinstance(values, (ast.List, ast.Tuple))
+        and any(
+            isinstance(e, ast.Constant) and CUDA_STRING.match(str(e.value)) for e in values.elts
+        )
+        for function in python.statements
+        if isinstance(function, ast.FunctionDef) and function.name == home.name.value
+        for values in listed_above(function, name)
+    )
 
 
 def _judge(file: File, asked: Asked) -> Judged:
