@@ -1,6 +1,7 @@
 """Follows the imports of a tree's modules to those that cannot be imported without CUDA.
 
-Only what stands at the margin counts: an import inside ``try``, ``if`` or a function can be done without. Importing
+Only what stands at the margin counts: an import inside ``try``, ``if`` or a function can be done without. Not so one that is
+tried there to raise an error of the program's own, which tells what a package outside the table needs, too. Importing
 ``pkg.a.b`` imports ``pkg`` and ``pkg.a`` first.
 """
 
@@ -13,6 +14,7 @@ from collections import deque
 from collections.abc import Iterator
 
 from tdev_core.codemod.engine.stand_in_names import lacks
+from tdev_core.codemod.engine.vocabulary import LIBRARIES
 from tdev_core.ecosystem.package_table import of_module, packages, stand_ins
 
 _IMPORT = re.compile(
@@ -23,6 +25,46 @@ _NEEDED = frozenset(known.name for known in packages().values() if known.needs_c
 _MAY_NEED = re.compile(
     rf"\n(?:from|import)[ \t]+(?:{'|'.join(map(re.escape, sorted(_NEEDED)))})\b".encode()
 )
+
+
+_CATCHES = ("ImportError", "ModuleNotFoundError", "Exception")
+_SAYS_CUDA = re.compile(r"\bcuda\b", re.IGNORECASE)
+_SAYS_OTHERS = re.compile(r"\b(?:cpu|mps|rocm|xpu)\b", re.IGNORECASE)
+
+
+def refused(module: ast.Module) -> Iterator[tuple[ast.stmt, str]]:
+    """Yield the imports of packages for CUDA at a margin that are tried, and whose absence is an error there as well.
+
+    Of a package outside the table that error says it: ``raise ImportError("… This only works with CUDA.")``.
+    """
+    for tried in module.body:
+        if not isinstance(tried, ast.Try):
+            continue
+        handler = next((each for each in tried.handlers if _catches(each)), None)
+        if handler is None or not isinstance(handler.body[-1], ast.Raise):
+            continue
+        said = " ".join(
+            str(each.value)
+            for each in ast.walk(handler)
+            if isinstance(each, ast.Constant) and isinstance(each.value, str)
+        )
+        needs_cuda = _SAYS_CUDA.search(said) is not None and _SAYS_OTHERS.search(said) is None
+        for line in tried.body:
+            if not isinstance(line, (ast.Import, ast.ImportFrom)):
+                continue
+            name = getattr(line, "module", None) or line.names[0].name
+            if package := _package_for_cuda(line):
+                yield line, package
+            elif needs_cuda and name.partition(".")[0] not in {"torch", *LIBRARIES}:
+                yield line, name
+
+
+def _catches(handler: ast.ExceptHandler) -> bool:
+    caught = handler.type
+    if caught is None:
+        return True
+    kinds = caught.elts if isinstance(caught, ast.Tuple) else [caught]
+    return any(isinstance(kind, ast.Name) and kind.id in _CATCHES for kind in kinds)
 
 
 _EXTENSION = re.compile(rb"\w_(?:ext|cuda)\Z")
@@ -39,26 +81,32 @@ def may_need(raw: bytes) -> bool:
 def needed(raw: bytes) -> str:
     """Return the package for CUDA without which a module cannot be imported; empty where there is none."""
     # From a line's end, which `re` looks for many times faster than for that or the text's start.
-    if not (_MAY_NEED.search(raw) or _MAY_NEED.match(b"\n" + raw[:200])):
+    tries = b"\nexcept" in raw and b"raise" in raw
+    if not (tries or _MAY_NEED.search(raw) or _MAY_NEED.match(b"\n" + raw[:200])):
         return ""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            body = ast.parse(raw).body
+            module = ast.parse(raw)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ""
-    for node in body:
-        named: list[str] = []
-        if isinstance(node, ast.Import):
-            named = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and not node.level:
-            named = [node.module or ""]
-        for name in named:
-            known = of_module(name)
-            if known is None or known.name not in _NEEDED:
-                continue
-            if known.name not in stand_ins() or _asks_for_more(node, name):
-                return known.name
+    named = (package for node in module.body if (package := _package_for_cuda(node)))
+    return next(named, "") or next((package for _, package in refused(module)), "")
+
+
+def _package_for_cuda(node: ast.stmt) -> str:
+    """Return the package of the table that an import needs CUDA for; empty where it needs none."""
+    named: list[str] = []
+    if isinstance(node, ast.Import):
+        named = [alias.name for alias in node.names]
+    elif isinstance(node, ast.ImportFrom) and not node.level:
+        named = [node.module or ""]
+    for name in named:
+        known = of_module(name)
+        if known is None or known.name not in _NEEDED:
+            continue
+        if known.name not in stand_ins() or _asks_for_more(node, name):
+            return known.name
     return ""
 
 

@@ -306,6 +306,30 @@ def test_what_imports_a_module_for_cuda_alone_is_left(
     assert (place / "main.py").read_text() != files["main.py"]
 
 
+def test_a_test_that_ends_without_such_a_module_is_left(
+    place: Path, codemod: Callable[..., Ran]
+) -> None:
+    """Of a package that the table has not, the error that the module raises says that it needs CUDA."""
+    tried = 'import torch\n\ntry:\n    import deform_ops\nexcept ImportError as e:\n    raise ImportError("deform_ops needs CUDA") from e\n'
+    layer = "import torch\nfrom pkg.ops import attend\n\n\ndef layer(x):\n    return attend(x.cuda())\n"
+    test = "def test_layer():\n    try:\n        from pkg.layer import layer\n    except ImportError:\n        {}\n    layer(torch.ones(3).to('cuda'))\n"
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/ops.py": f"{tried}\n\ndef attend(x):\n    return deform_ops.attend(x.cuda())\n",
+        "pkg/layer.py": layer,
+        "test_skips.py": f"import pytest\nimport torch\n\n\n{test.format('pytest.skip()')}",
+        "test_goes_on.py": f"import torch\n\n\n{test.format('layer = print')}",
+    }
+    for name, text in files.items():
+        (place / name).parent.mkdir(exist_ok=True)
+        (place / name).write_text(text)
+    ran = codemod("--verbose", ".", engine=REAL)
+    changed = {name for name, text in files.items() if (place / name).read_text() != text}
+    assert changed == {"test_goes_on.py"}
+    assert "pkg.ops, which it imports, needs deform_ops" in ran.out
+    assert "ends where pkg.layer cannot be imported" in ran.out
+
+
 @pytest.mark.parametrize(
     ("forward", "compiled", "moved"),
     [

@@ -10,6 +10,7 @@ import libcst as cst
 
 from tdev_core.codemod.engine.analysis.nodes import dotted, string_value
 from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.importing import refused
 from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.rules.import_order import STDLIB
 from tdev_core.codemod.engine.rules.replacements import replacements
@@ -28,7 +29,8 @@ CUDA_ONLY = rule(
     are a warning that names these. ONNX Runtime's provider for CUDA is a warning as well.
 
     A file that imports a package for CUDA (or ROCm, whose torch answers by the name of CUDA) at module
-    level, and catches nothing, cannot be imported anywhere else, nor can what imports such a module of the tree
+    level, and catches nothing or raises an error of its own, which for a package that is not known here says that CUDA is needed,
+    cannot be imported anywhere else, nor can what imports such a module of the tree
     there: that is the one thing reported of it, and nothing in it is rewritten unless `--all` is given (`all = true` in `[tool.tdev]`). Packages that load where there is no CUDA, such as
     pynvml, are no such cause. `tdev run` rewrites the file: it was started to run.
     """,
@@ -126,6 +128,13 @@ def runs_on_cuda_alone(file: File) -> bool:
         if instead := _instead(node):
             message += f". Use {instead}"
         file.find(CUDA_ONLY, node, message)
+        return True
+    tries = "\nexcept" in file.tree.source and "raise" in file.tree.source
+    python = file.python if tries else None
+    for place, needed in refused(python.module) if python is not None else ():
+        said = f"{needed}, without which this file raises an error, needs CUDA"
+        at = python.span(place)[0] if python is not None else 0
+        file.find_at(CUDA_ONLY, at, f"{said}; left as it is (--all rewrites it)")
         return True
     why = file.options.tree.needs_cuda.get(file.filename) if file.options.tree is not None else None
     if why is not None:

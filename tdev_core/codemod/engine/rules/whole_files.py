@@ -13,7 +13,9 @@ from pathlib import PurePath
 
 import libcst as cst
 
+from tdev_core.codemod.engine.api import ProgramTree
 from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.python.lines import Span
 from tdev_core.codemod.engine.rules.arms import ARMS
 from tdev_core.codemod.engine.rules.kernels import KERNEL, imported_packages
 from tdev_core.codemod.engine.rules.stand_ins import is_answered
@@ -299,6 +301,10 @@ def functions_of_cuda(file: File) -> None:
         home = file.tree.parents.get(body) if isinstance(body, cst.IndentedBlock) else None
         if isinstance(home, cst.FunctionDef):
             file.untouched.append(file.tree.span(home))
+    for span, module in _ending_without(file):
+        file.untouched.append(span)
+        said = f"ends where {module} cannot be imported, as without CUDA; left as it is"
+        file.find_at(KERNEL, span[0], said, "note")
     on_demand = "optional_import" in file.tree.source
     for found in _NEEDED_ON_DEMAND.finditer(file.tree.source) if on_demand else ():
         homes = [h for h in file.tree.of(cst.FunctionDef) if _around(file, h, found.start())]
@@ -309,6 +315,48 @@ def functions_of_cuda(file: File) -> None:
             file.find(KERNEL, home.name, said, "note")
 
 
+_TRIES_INSIDE = re.compile(r"^[ \t]+except\b", re.MULTILINE)
+_ENDS = re.compile(r"(?:return|raise)\b|(?:\w+\.)*(?:skip|skipTest|exit)\(")
+
+
+def _ending_without(file: File) -> Iterator[tuple[Span, str]]:
+    """Yield the functions that end where a module of the tree cannot be imported, as it cannot without CUDA.
+
+    ``try: from pkg.attention import Attention``, ``except ImportError: pytest.skip(…)``.
+    """
+    tree = file.options.tree
+    if tree is None or not (tree.needs_cuda or tree.only_on_cuda):
+        return
+    python = file.python if _TRIES_INSIDE.search(file.tree.source) is not None else None
+    for home in python.statements if python is not None else ():
+        if python is None or not isinstance(home, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            continue
+        for tried in home.body:
+            match tried:
+                case ast.Try(handlers=[first, *_]) if _ENDS.match(ast.unparse(first.body[-1])):
+                    modules = [each for line in tried.body for each in _imported_by(line)]
+                    needing = [each for each in modules if _needs_cuda(tree, each)]
+                    if needing:
+                        yield python.span(home), needing[0]
+                        break
+                case _:
+                    pass
+
+
+def _needs_cuda(tree: ProgramTree, module: str) -> bool:
+    path = module.replace(".", "/")
+    ends = f"/{path}.py", f"/{path}/__init__.py"
+    return module in tree.only_on_cuda or any(f"/{each}".endswith(ends) for each in tree.needs_cuda)
+
+
+def _imported_by(line: ast.stmt) -> list[str]:
+    if isinstance(line, ast.ImportFrom):
+        return [line.module] if line.module and not line.level else []
+    return [each.name for each in line.names] if isinstance(line, ast.Import) else []
+
+
+_TRIES_INSIDE = re.compile(r"^[ \t]+except\b", re.MULTILINE)
+_ENDS = re.compile(r"(?:return|raise)\b|(?:\w+\.)*(?:skip|skipTest|exit)\(")
 _REFUSED = re.compile(
     r"^[ \t]*(?:if|elif)\b[^:]*?(?:\bnot\s+[\w.]+\.is_cuda\b|!=\s*[\"']cuda[\"']|\bnot\s+(?:\w+\.)*cuda\.is_available\(|version\.hip\b)"
     r"(?:[^\n]*\n){1,4}?[ \t]*raise\b|^[ \t]*assert\b[^\n]*(?:\.is_cuda\b|==\s*[\"']cuda[\"']|\bcuda\.is_available\()",
