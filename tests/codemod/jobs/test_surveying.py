@@ -311,7 +311,9 @@ def test_a_test_that_ends_without_such_a_module_is_left(
 ) -> None:
     """Of a package that the table has not, the error that the module raises says that it needs CUDA."""
     tried = 'import torch\n\ntry:\n    import deform_ops\nexcept ImportError as e:\n    raise ImportError("deform_ops needs CUDA") from e\n'
-    layer = "import torch\nfrom pkg.ops import attend\n\n\ndef layer(x):\n    return attend(x.cuda())\n"
+    layer = (
+        "import torch\nfrom pkg.ops import attend\n\n\ndef layer(x):\n    return attend(x.cuda())\n"
+    )
     test = "def test_layer():\n    try:\n        from pkg.layer import layer\n    except ImportError:\n        {}\n    layer(torch.ones(3).to('cuda'))\n"
     files = {
         "pkg/__init__.py": "",

@@ -25,6 +25,8 @@ REFERENCE = rule(
     So does a question whose answer is only put into words as CUDA's: `f"cuda.available={torch.cuda.is_available()}"`,
     `("CUDA available?", torch.cuda.is_available())`, or beside `torch.version.cuda` in a table. And one that chooses a word
     which says CUDA and is told and nothing else, or a word that nothing reads.
+    So do the counters of memory of a function that compares such a number (`assert torch.cuda.memory_allocated() == before`), or has
+    it for a CUDA device by its docstring, and asks for none first: torch's are 0 on the CPU, and tdev's count the process there.
 
     Where the name does not speak of CUDA (`torch.load`, `torch.jit.script`, `new_group`), the report says in
     a line why it is tdev's.

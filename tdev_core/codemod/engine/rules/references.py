@@ -25,6 +25,7 @@ from tdev_core.codemod.engine.rules.attention import SDPA_KERNEL, names_math
 from tdev_core.codemod.engine.rules.backend_questions import ASKED, chooses_between_backends
 from tdev_core.codemod.engine.rules.build_version import NAME as VERSION_NAME
 from tdev_core.codemod.engine.rules.build_version import build_version
+from tdev_core.codemod.engine.rules.counters import counts_what_cuda_holds
 from tdev_core.codemod.engine.rules.counts import at_least_one
 from tdev_core.codemod.engine.rules.cudas_tests import (
     asks_what_stays,
@@ -375,6 +376,10 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
         message = f"{name} is counted, which asks whether there is CUDA; {LEFT}"
         kept_question(file, found, REFERENCE, message, "note")
         leave_what_it_opens(file, counted)
+        return
+    if counts_what_cuda_holds(file, found):
+        said = f"{name} counts nothing on the CPU, and tdev's what the process holds; what is made of it means CUDA's; {LEFT}"
+        kept_question(file, found, REFERENCE, said, "note")
         return
     if is_asked_for_a_handle(file, found.node):
         return  # which goes to CUDA's own library; reported as such
