@@ -115,7 +115,9 @@ def _is_the_question(file: File, node: cst.CSTNode) -> str | None:
     if home is not None and _THE_QUESTION.match(home.name.value):
         name = home.name.value  # whatever it does with the answer before it gives it
     if home is not None and _REQUIRES.match(home.name.value):
-        if _FOR_CUDA.search(file.tree.text(home)):
+        # Those that stand side by side ask alike: `require_single_gpu` and `require_multi_gpu`.
+        alike = [d for d in file.tree.of(cst.FunctionDef) if _REQUIRES.match(d.name.value)]
+        if any(_FOR_CUDA.search(file.tree.text(each)) for each in alike):
             return f"{home.name.value} asks for CUDA for tests"
     if not _SAYS_CUDA.search(name):
         return None

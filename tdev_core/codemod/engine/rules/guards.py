@@ -70,7 +70,7 @@ _CUDA_ONLY = re.compile(
     # a chain of arms for the machines of NVIDIA's and AMD's, and none for another's: `elif is_nvidia_system():`
     r"|\belif[ \t]+(?:\w+\.)*is_(?:nvidia|rocm)\w*\("
     # a class or a flag of the program's own: `CUDAHashMap(`, `WITH_CUDA_HASH_MAP`
-    r"|(?<![.\w])_?(?:CUDA|Cuda)(?!Graph\b)[A-Z]\w*\(|\b(?:WITH|HAS|HAVE)_CUDA_\w"
+    r"|(?<![.\w])_?(?:CUDA|Cuda)(?!Graph\b)[A-Z]\w*(?:\.\w+)?\(|\b(?:WITH|HAS|HAVE)_CUDA_\w"
     # a function of the program's own that says it is CUDA's, but not `use_cuda()` or `to_cuda()`
     rf"|\b(?!{ASKS_OR_MOVES})\w*_cuda(?:_\w+)?(?:\.\w+)*\("
 )
