@@ -581,3 +581,12 @@ def test_a_row_of_a_test_that_stays_keeps_no_other_row() -> None:
     code = migrated({"made.py": text}).code
     assert "skipif(not torch.cuda.is_available()" in code
     assert "tdev.cuda.synchronize()" in code and "tdev.zeros(3" in code
+
+
+@pytest.mark.parametrize(
+    "asked", ['kwargs.get("device")', 'kwargs["device"]', 'kwargs.get("device", None)']
+)
+def test_what_is_asked_for_a_device_and_handed_on_may_hold_one(asked: str) -> None:
+    """The file names no device else, nor CUDA."""
+    source = f"import torch\n\n\ndef noise(size, **kwargs):\n    print({asked})\n    return torch.rand(size, **kwargs)\n"
+    assert "tdev.rand(size, **kwargs)" in migrated({"made.py": source}).code

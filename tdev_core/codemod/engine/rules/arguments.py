@@ -11,6 +11,7 @@ import libcst as cst
 from tdev_core.codemod.engine.analysis.kinds import MAY_BE_CUDA, Kind
 from tdev_core.codemod.engine.analysis.nodes import descendants, string_value
 from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.rules.arms import enclosing_function
 from tdev_core.codemod.engine.rules.tensors import is_own_device, is_placed
 
 
@@ -101,6 +102,8 @@ def device_argument(file: File, call: Call, name: str) -> Answer:
                 may_be = file.flow.may_be_cuda(given) and not is_own_device(file, given)
             if may_be:
                 return "may be cuda"
+        if not found and _holds_a_device(file, value, file.names.device_params[name][0][0]):
+            return "may be cuda"
         if not found and _FACTORY.fullmatch(file.tree.text(value)) is not None:
             return "may be cuda"  # a base class keeps them, in another file
     shown = found and all(_is_all_there(file, each) for each in call.double_starred)
@@ -143,6 +146,33 @@ def _pins_for_cuda_alone(file: File, pinned: cst.BaseExpression) -> bool:
 
 # What torch's own modules call the device and the dtype that they are made with.
 _FACTORY = re.compile(r"self\._?(?:factory|device)_kwargs")
+
+
+def _holds_a_device(file: File, value: cst.BaseExpression, key: str) -> bool:
+    """Tell whether a function hands on all that it is given by name, and asks that for a device: ``kwargs.get("device")``.
+
+    It need not be there, but whoever gives one gives what that question may answer. What is taken out, or set there, is another one.
+    """
+    home = enclosing_function(file, value)
+    if not isinstance(value, cst.Name) or home is None:
+        return False
+    collects = home.params.star_kwarg
+    if collects is None or collects.name.value != value.value:
+        return False
+    text, name = file.code[slice(*file.tree.span(home))], value.value
+    asks = rf"\b{name}(?:\.get\(\s*|\[)[\"']{key}[\"']"
+    if re.search(asks, text) is None or re.search(_REPLACED.format(name, key), text) is not None:
+        return False
+    return any(
+        isinstance(each, (cst.Call, cst.Subscript))
+        and re.match(asks, file.tree.text(each)) is not None
+        and file.flow.may_be_cuda(each)
+        and not is_own_device(file, each)
+        for each in descendants(home.body)
+    )
+
+
+_REPLACED = r"\b{0}(?:\.pop\(\s*[\"']{1}[\"']|\[[\"']{1}[\"']\]\s*=(?!=)|\.setdefault\(\s*[\"']{1})|\bdel\s+{0}\["
 
 
 def _is_all_there(file: File, value: cst.BaseExpression) -> bool:

@@ -1,8 +1,8 @@
 """Follows names that hold CUDA's name, what a person typed, or a name of torch: taint propagation.
 
 A tainted name is the only way for a rule to start from a statement without one of its words: the name
-is handed to a call (``build(x, WHERE)``), called (``stream = make()``), or unpacked (``**given``). What
-taints one is what :mod:`..analysis.flow` and :mod:`..analysis.resolve` follow, taken by syntax alone.
+is handed to a call (``build(x, WHERE)``), called (``stream = make()``), or unpacked (``**given``), also of one
+that is asked for a device. What taints one is what :mod:`..analysis.flow` and :mod:`..analysis.resolve` follow, taken by syntax alone.
 """
 
 from __future__ import annotations
@@ -24,6 +24,10 @@ from tdev_core.codemod.engine.slicing.syntax import (
 
 # Before an attribute of `self` or `cls`, or of what ends further to the left.
 _OWN = re.compile(r"(self|cls|^|[^\w)\]}\"'])\.\Z")
+
+
+# `kwargs.get("device")`
+_ASKED = re.compile(r"(?<![\w.])(\w+)(?:\.get\(\s*|\[)[\"'](?:device|map_location)[\"']")
 
 
 class Tainted(NamedTuple):
@@ -65,6 +69,11 @@ class Taint:
         self._statement(unit.node, unit.function)
         if isinstance(unit.node, ast.Match):
             self._inside(unit.node, unit.function)
+        source = self._layout.source
+        for start, end in unit.texts:
+            for asked in _ASKED.finditer(source, start, end):
+                if f"**{asked[1]}" in source:  # what is unpacked then may hold a device
+                    self._taint(asked[1])
         if self._layout.names_inside(unit):
             for part in ast.walk(unit.node):
                 if isinstance(part, ast.NamedExpr):

@@ -38,6 +38,7 @@ _SETTING = re.compile(rf"({SETTINGS})(?:\[[^][\n]*\])*\s*\.\s*(?:\w+_)?\Z", re.I
 # Patterns that start with the rarest thing in them: what stands before it is asked afterwards.
 _KEY = re.compile(r"device[\"']")
 _KEY_OF = re.compile(rf"(?:{SETTINGS})\s*(?:\[[^][\n]*\]\s*)*\[\s*[\"'](?:\w+_)?\Z", re.IGNORECASE)
+_ASKED = re.compile(r"(?<![\w.])(\w+)(?:\.get\(\s*|\[)[\"']\Z")  # `kwargs.get("device")`
 _PINNED = re.compile(r"pin_memory(?<!\wpin_memory)[ \t]*=(?!=)[ \t]*(?!False\b)")
 _NUMBER = re.compile(r"[ \t]*=[ \t]*[-(]?\d")
 _CALLED = re.compile(r"""\s*\((?!\s*["'](?:cpu|meta|mps)["']\s*[,)])""")
@@ -123,10 +124,13 @@ def _makes_a_device(text: str, known: Known) -> Literal["", "made", "unknown"]:
 
 
 def _of_settings(text: str) -> bool:
-    """Tell whether a device is read out of a mapping that holds what a person typed."""
+    """Tell whether a device is read out of a mapping that holds what a person typed, or what a function hands on as a whole."""
     for found in _KEY.finditer(text):
-        start = found.start()
-        if _KEY_OF.search(text[max(0, start - _REACH) : start]):
+        before = text[max(0, found.start() - _REACH) : found.start()]
+        if _KEY_OF.search(before):
+            return True
+        asked = _ASKED.search(before)
+        if asked is not None and f"**{asked[1]}" in text:
             return True
     return False
 

@@ -1,0 +1,30 @@
+import tdev
+import torch
+
+GENERATORS = {}
+
+
+def noise(size, generator=None, **kwargs):
+    if generator is None:
+        generator = GENERATORS[str(kwargs.get("device", "cpu"))]
+    return tdev.randint(0, 5, size, generator=generator, **kwargs)
+
+
+def zeros(size, **options):
+    print(options["device"])
+    return tdev.zeros(size, **options)
+
+
+def taken_out(size, **kwargs):
+    device = kwargs.pop("device", None)
+    return torch.ones(size, **kwargs), device
+
+
+def set_there(x, **kwargs):
+    print(kwargs.get("device"))
+    kwargs["device"] = x.device
+    return torch.ones(x.shape, **kwargs)
+
+
+def unasked(size, **kwargs):
+    return torch.rand(size, **kwargs)
