@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from tdev_core.codemod.engine.analysis.nodes import string_value
+from tdev_core.codemod.engine.analysis.nodes import descendants, string_value
 from tdev_core.codemod.engine.analysis.resolve import Reference
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.python.lines import Span
@@ -134,14 +134,38 @@ def _is_of_cuda_or_the_cpu(file: File, value: cst.BaseExpression) -> bool:
         bound = [each.value for each in file.flow.bindings(value)]
         return bool(bound) and all(
             isinstance(each, cst.IfExp)
-            and file.flow.names_cuda(each.body)
-            and _is_of_cuda_or_the_cpu(file, each)
+            and (
+                file.flow.names_cuda(each.body)
+                and _is_of_cuda_or_the_cpu(file, each)
+                or _is_cudas_own(file, each)
+            )
             for each in bound
         )
     return isinstance(value, cst.IfExp) and (
         why_the_choice_stays(file, value.test) is not None
         or file.stays(value.body)
         and string_value(value.orelse) == "cpu"
+    )
+
+
+_OF_THE_CPU = re.compile(r"(?:torch\.device\(\s*)?[\"']cpu[\"']\s*\)?")
+
+
+def _is_cudas_own(file: File, choice: cst.IfExp) -> bool:
+    """Tell whether a device is taken where a question that stays says that it is CUDA's, and else the CPU.
+
+    ``device if device.type == "cuda" else torch.device("cpu")``
+    """
+    if _OF_THE_CPU.fullmatch(file.tree.text(choice.orelse)) is None:
+        return False
+    taken = file.tree.text(choice.body)
+    asked = (asked_by(file, e) for e in descendants(choice.test) if isinstance(e, cst.Comparison))
+    return any(
+        each is not None
+        and not each.denies
+        and file.tree.text(each.operand) == f"{taken}.type"
+        and judge(file, each).stays is not None
+        for each in asked
     )
 
 
