@@ -151,7 +151,8 @@ _FACTORY = re.compile(r"self\._?(?:factory|device)_kwargs")
 def _holds_a_device(file: File, value: cst.BaseExpression, key: str) -> bool:
     """Tell whether a function hands on all that it is given by name, and asks that for a device: ``kwargs.get("device")``.
 
-    It need not be there, but whoever gives one gives what that question may answer. What is taken out, or set there, is another one.
+    It need not be there, but whoever gives one gives what that question may answer. What is taken out, or set there, is another one,
+    and a file that has such options of its own, by the same name, shows what it hands on.
     """
     home = enclosing_function(file, value)
     if not isinstance(value, cst.Name) or home is None:
@@ -160,6 +161,8 @@ def _holds_a_device(file: File, value: cst.BaseExpression, key: str) -> bool:
     if collects is None or collects.name.value != value.value:
         return False
     text, name = file.code[slice(*file.tree.span(home))], value.value
+    if re.search(rf"^{name}\b[^\n=]*=(?!=)", file.code, re.MULTILINE) is not None:
+        return False
     asks = rf"\b{name}(?:\.get\(\s*|\[)[\"']{key}[\"']"
     if re.search(asks, text) is None or re.search(_REPLACED.format(name, key), text) is not None:
         return False

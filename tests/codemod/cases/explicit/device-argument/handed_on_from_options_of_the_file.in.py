@@ -1,0 +1,11 @@
+import torch
+
+tkwargs = {"dtype": torch.float32, "device": torch.device("cuda" if torch.cuda.is_available() else "cpu")}
+
+
+def bounds(dim, **tkwargs):
+    print(tkwargs["device"])
+    return torch.ones(dim, **tkwargs)
+
+
+bounds(3, **tkwargs)
