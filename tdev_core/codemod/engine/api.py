@@ -152,6 +152,10 @@ class ProgramTree:
     """Packages of the tree with a module, and not only a test, that names CUDA."""
     cuda_alone: frozenset[str] = frozenset()
     """Functions that say CUDA in their name, and that one file of the tree names alone."""
+    cudas_questions: frozenset[str] = frozenset()
+    """Functions that go on giving a true answer on CUDA alone, whoever asks."""
+    cudas_decorators: frozenset[str] = frozenset()
+    """Functions that let a test run where such a question says yes alone."""
     cudas_classes: frozenset[str] = frozenset()
     """Classes of CUDA's modules beside those of other accelerators, of which no object can be made without CUDA."""
     unable: frozenset[str] = frozenset()

@@ -10,11 +10,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import PurePath
 
 from tdev_core.codemod.engine.api import ProgramTree
 from tdev_core.codemod.engine.constants import Constants
+from tdev_core.codemod.engine.cudas_answers import chosen_constants, cudas_answers
 from tdev_core.codemod.engine.handing_on import handing_on
 from tdev_core.codemod.engine.python.callers import Callers
 from tdev_core.codemod.engine.python.collector import without_collector
@@ -645,15 +647,20 @@ class Survey:
         constants = frozenset(self._constants - self._no_constants)
         paths = self._on_path | self._started_from()
         modules = frozenset(self._modules.union(*(self._inside[d] for d in paths)))
+        every = self._callers.every
+        questions, decorators = cudas_answers(every, self._beside & self._defined)
         known = Known(
             words=frozenset(self._with_heirs()),
             promised=promised,
             constants=constants,
             lists=frozenset(self._lists - self._no_lists),
-            spoken=self._spoken.words(self._callers.every),
+            spoken=self._spoken.words(every),
             modules=modules,
             choices_stay=True,
+            questions=questions,
         )
+        chosen = chosen_constants(every, known, self._files.set_on_others)
+        known = replace(known, constants=constants | chosen)
         told, words = self._callers.told(known)
         self._strings |= {(owner, attr) for owner, _, attr in (w.rpartition(".") for w in words)}
         words = frozenset(self._with_heirs())
@@ -717,6 +724,8 @@ class Survey:
             beside=frozenset(self._beside & self._defined),
             bound_for_cuda=frozenset(self._bound),
             own_is_cuda=self._own_is_cuda,
+            cudas_questions=questions,
+            cudas_decorators=decorators,
             cuda_alone=frozenset(
                 name.decode()
                 for name, alone in self._words_of_cuda.items()

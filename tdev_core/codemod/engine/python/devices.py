@@ -55,8 +55,9 @@ _NAMED_CLASS = re.compile(
 # A variable, or an attribute, that keeps a class: `args.agent_class`.
 _KEPT_CLASS = re.compile(r"(\w+)_(?:class|cls)")
 
-_OF_A_DEVICE = re.compile(r"(?:cuda|mps|xpu|npu|hpu|mlu|musa|mtia|xla)(?::0)?")
+_OF_A_DEVICE = re.compile(r"(?:cuda|mps|xpu|npu|hpu|mlu|musa|mtia|xla|sdaa|gcu|neuron)(?::0)?")
 
+_NUMBER = re.compile(r":?\d*")
 _ASKS_CUDA = re.compile(
     r"torch\.cuda\.is_available\(\)(?: and torch\.cuda\.device_count\(\)(?: > 0)?)?"
 )
@@ -315,6 +316,11 @@ class Devices(Tensors):
                 return apart and self.holds(value, DEVICE, deep)
             case ast.Call(func=ast.Name(id="str"), args=[value]):
                 return self.holds(value, DEVICE, deep)
+            case ast.Call(
+                func=ast.Attribute(value=value, attr="replace"),
+                args=[ast.Constant(), ast.Constant(value=str() as rest)],
+            ) if _NUMBER.fullmatch(rest) is not None:
+                return self.holds(value, DEVICE, deep)  # the same by another number
             case ast.Call():
                 if self._name(node.func) in _MAKERS:
                     return True
@@ -344,6 +350,8 @@ class Devices(Tensors):
             return False
         around = self._tree.ancestors(node)
         link, inside = next(around, None), False
+        if isinstance(link, ast.Tuple):  # `return "cuda", torch.cuda.device_count()`
+            link = next(around, None)
         if isinstance(link, (ast.Return, ast.Assign)):
             statement, link = link, next(around, None)
             inside = isinstance(link, ast.If) and statement in link.body
@@ -372,6 +380,9 @@ class Devices(Tensors):
         if isinstance(test, ast.Name) and re.search(r"cuda|gpu", test.id, re.IGNORECASE):
             kept = rf"^{test.id}[ \t]*=[ \t]*torch\.cuda\.is_available\(\)[ \t]*$"
             return re.search(kept, self._source, re.MULTILINE) is not None
+        if isinstance(test, ast.Call) and not test.args:
+            if last_name(test.func) in self._known.questions:
+                return True
         return _ASKS_CUDA.fullmatch(ast.unparse(test)) is not None
 
     def _asked_beside(self, choice: ast.If | ast.IfExp) -> list[ast.expr]:

@@ -126,6 +126,10 @@ class Gates:
         """Tell whether a test is one of the questions themselves, or holds one."""
         return any(part in self._asked for part in ast.walk(node))
 
+    def is_given_by(self, name: str) -> bool:
+        """Tell whether a function of the file gives a true answer on CUDA alone."""
+        return self._given_by(ast.Name(name, ast.Load())) == "yes"
+
     def is_unset(self, attribute: ast.Attribute) -> bool:
         """Tell whether no file of the tree sets an attribute of ``self``, as far as its class is known."""
         if self._key(attribute) is not None or attribute.attr in self._foreign:
@@ -171,7 +175,7 @@ class Gates:
             if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load):
                 if self._read_as(node) in kept and not arm[0] <= self._tree.span(node)[0] < arm[1]:
                     read = True
-                    if not self._is_left(node):
+                    if not self.is_left(node):
                         return False
         return read
 
@@ -211,7 +215,7 @@ class Gates:
     def _inside(self, start: int, end: int) -> bool:
         return any(low <= start and end <= high for low, high in self.stays)
 
-    def _is_left(self, node: ast.AST) -> bool:
+    def is_left(self, node: ast.AST) -> bool:
         """Tell whether only CUDA comes to a node."""
         if not isinstance(node, (ast.stmt, ast.expr)):
             return False
@@ -386,7 +390,7 @@ class Gates:
         """Tell whether a variable is None where it is false."""
         key = self._key(node) if isinstance(node, (ast.Name, ast.Attribute)) else None
         return key is not None and all(
-            value is not None and self._is_none_or_true(value) or self._is_left(node)
+            value is not None and self._is_none_or_true(value) or self.is_left(node)
             for value, node in self._all_of(key)
         )
 
@@ -435,7 +439,7 @@ class Gates:
             returned = [r for r in ast.walk(function) if isinstance(r, ast.Return)]
             values = [r for r in returned if r.value is not None and not _is_false(r.value)]
             real = all(
-                self._is_left(each) or each.value is not None and self.truth(each.value) == "yes"
+                self.is_left(each) or each.value is not None and self.truth(each.value) == "yes"
                 for each in values
             )
             nested = any(
@@ -503,7 +507,7 @@ class Gates:
             for value, node in bindings:
                 if value is not None and constant(value):
                     continue
-                left = self._is_left(node)
+                left = self.is_left(node)
                 if not left and (value is None or self.truth(value) != answer):
                     break
                 said = said or answer == "yes" or not left
@@ -526,7 +530,7 @@ class Gates:
                 each
                 for each in bindings
                 if not (each[0] is not None and _is_false(each[0]))
-                and not (self._is_left(each[1]) or self._switch(each) is not None)
+                and not (self.is_left(each[1]) or self._switch(each) is not None)
                 and not self._is_made(key[0], each[1])
             )
             return "yes" if not any(late) else None

@@ -42,6 +42,8 @@ class Known:
     """What an absolute import of the tree's own starts with."""
     of_families: frozenset[str] = frozenset()
     """``Class.name`` of what heirs in other files set, replace or call, and of what bases there set."""
+    questions: frozenset[str] = frozenset()
+    """Functions that go on giving a true answer on CUDA alone."""
     choices_stay: bool = False
     """Whether a question for CUDA that chooses beside other accelerators goes on meaning CUDA."""
 
@@ -58,6 +60,7 @@ class Known:
             modules=tree.modules,
             of_families=tree.of_families,
             lists=tree.device_lists,
+            questions=tree.cudas_questions,
             choices_stay=True,
         )
 

@@ -1,7 +1,8 @@
-"""Finds the questions for CUDA that a file asks by a name alone, whose value the tree does not show.
+"""Finds the questions for CUDA that a file asks by a name alone, which the text of the file does not show to be one.
 
-``if SKIP_CUDA_TESTS: raise SkipTest``, of a helper that is not there; ``if not cuda.is_compiled(): raise``, of the project's own
-extension; ``if self.use_cuda:`` of a test that is given its parameters. None of these becomes true through tdev, so words decide.
+``if SKIP_CUDA_TESTS: raise SkipTest``, of a helper that is not in the tree; ``if not cuda.is_compiled(): raise``, of the project's
+own extension; ``if self.use_cuda:`` of a test that is given its parameters. None of these becomes true through tdev, so words
+decide. ``@require_cuda`` of another file, which goes on asking for CUDA, is known by that.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import PurePath
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.python.elsewhere import Others
 from tdev_core.codemod.engine.python.gates import Gates
+from tdev_core.codemod.engine.python.known import Known
 from tdev_core.codemod.engine.python.lines import Span
 from tdev_core.codemod.engine.python.statements import is_self
 from tdev_core.codemod.engine.python.tree import PythonTree
@@ -41,7 +43,11 @@ _SET_OUTSIDE = re.compile(r"(?:os\.)?(?:getenv|environ\.get)\(")
 def asked_by_words(file: File) -> list[tuple[Span, bool]]:
     """Return these questions by their places, and whether each asks for another device instead."""
     tree = file.options.tree
-    if tree is None or _MAY_ASK.search(file.tree.source) is None:
+    if tree is None:
+        return []
+    kept = tree.cudas_questions | tree.cudas_decorators
+    source = file.tree.source
+    if _MAY_ASK.search(source) is None and not any(name in source for name in kept):
         return []
     python = file.python
     return list(_asked(file, python)) if python is not None else []
@@ -50,7 +56,12 @@ def asked_by_words(file: File) -> list[tuple[Span, bool]]:
 def _asked(file: File, python: PythonTree) -> Iterator[tuple[Span, bool]]:
     assert file.options.tree is not None
     imported, _ = python.names
+    tree = file.options.tree
+    kept = tree.cudas_questions | tree.cudas_decorators
     for name, places in python.reads.items():
+        if name in kept and Known.of(tree).is_own(imported.get(name, "?")):
+            yield from ((python.span(place), False) for place in places)
+            continue
         denied = _IS_NOT.fullmatch(name) is not None
         if name == "cuda" and _TORCHS.match(imported.get(name, "torch")) is None:
             yield from ((span, False) for span in _of_a_module(python, places))

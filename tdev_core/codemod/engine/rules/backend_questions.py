@@ -7,6 +7,7 @@ import re
 import libcst as cst
 
 from tdev_core.codemod.engine.analysis.resolve import Reference
+from tdev_core.codemod.engine.cudas_answers import FOR_CUDA, REQUIRES
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.arms import (
     ARMS,
@@ -90,8 +91,6 @@ _KEEPS_ANOTHER = re.compile(
     rf"\s*[\w.]+[ \t]*=[ \t]*[^\n=]*\b(?:{NAMES})\.(?:is_available|device_count)\("
 )
 _SAYS_CUDA = re.compile(r"cuda|gpu", re.IGNORECASE)
-_REQUIRES = re.compile(r"_?(?:requires?|needs?|skip_(?:if|unless)_no)_\w*(?:cuda|gpu)s?\w*\Z")
-_FOR_CUDA = re.compile(r"\b(?:requires?|needs?|without|no)\b[^\n]*\b(?:CUDA|NVIDIA)\b")
 _THE_QUESTION = re.compile(r"_?(?:is_|has_)?(?:torch_)?(?:cuda|gpu)_(?:is_)?available\Z")
 
 
@@ -114,10 +113,10 @@ def _is_the_question(file: File, node: cst.CSTNode) -> str | None:
                 return f"{parent.name.value}.{name} answers for CUDA among other backends"
     if home is not None and _THE_QUESTION.match(home.name.value):
         name = home.name.value  # whatever it does with the answer before it gives it
-    if home is not None and _REQUIRES.match(home.name.value):
+    if home is not None and REQUIRES.match(home.name.value):
         # Those that stand side by side ask alike: `require_single_gpu` and `require_multi_gpu`.
-        alike = [d for d in file.tree.of(cst.FunctionDef) if _REQUIRES.match(d.name.value)]
-        if any(_FOR_CUDA.search(file.tree.text(each)) for each in alike):
+        alike = [d for d in file.tree.of(cst.FunctionDef) if REQUIRES.match(d.name.value)]
+        if any(FOR_CUDA.search(file.tree.text(each)) for each in alike):
             return f"{home.name.value} asks for CUDA for tests"
     if not _SAYS_CUDA.search(name):
         return None
