@@ -21,7 +21,7 @@ ARMS = rule(
     has been ported already. Answering the first question with "yes" on every accelerator
     would make the other arms dead, so the tests of such a chain stay as they are:
     `if/elif` chains, nested conditional expressions, a boolean expression that asks for both,
-    and neighbouring `if` statements of one block. What stands in the arm for CUDA stays with its
+    and neighbouring `if` statements of one block; a variable that such a chain asks keeps its answer. What stands in the arm for CUDA stays with its
     test, since only CUDA gets there; what stands in the others is rewritten as anywhere else.
 
     Whatever their tests ask, an arm that calls of `torch.cuda` what an arm beside it calls of `torch.xpu`

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 
 import libcst as cst
@@ -9,6 +10,7 @@ import libcst as cst
 from tdev_core.codemod.engine.analysis.resolve import Reference
 from tdev_core.codemod.engine.cudas_answers import FOR_CUDA, REQUIRES
 from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.python.devices import links_of
 from tdev_core.codemod.engine.rules.arms import (
     ARMS,
     NAMES,
@@ -42,6 +44,7 @@ def chooses_between_backends(file: File, found: list[Reference]) -> dict[cst.CST
     beside = [f for f in asked if decides_beside_other_arms(file, f.node)]
     beside += [f for f in asked if f not in beside and _chooses_a_class(file, f.node)]
     beside += [f for f in asked if f not in beside and _is_kept_beside_others(file, f.node)]
+    beside += [f for f in asked if f not in beside and _is_asked_later(file, f.node)]
     if file.options.style != "accelerator":
         beside = [f for f in beside if not gives_devices(file, f.node)]
     stay: dict[cst.CSTNode, str] = {
@@ -87,6 +90,35 @@ def _is_kept_beside_others(file: File, node: cst.CSTNode) -> bool:
     return any(_KEEPS_ANOTHER.match(file.tree.line_text(each)) is not None for each in near)
 
 
+def _is_asked_later(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a variable keeps an answer for a chain that asks for others as well: ``if with_cuda: …``, ``elif with_mps: …``."""
+    kept = file.tree.parents[file.tree.parents[node]]
+    python = file.python if isinstance(kept, cst.Assign) else None
+    asked = python.at(file.tree.span(node)) if python is not None else None
+    if python is None or asked is None:
+        return False
+    around = list(python.ancestors(asked))
+    name = next((_given_to(each) for each in around if isinstance(each, ast.Assign)), "")
+    home = next((each for each in around if isinstance(each, _FUNCTIONS)), python.module)
+    for use in python.reads.get(name, ()):
+        above = list(python.ancestors(use))
+        if home in above and isinstance(above[0], ast.If) and use is above[0].test:
+            chain, *outer = above
+            while outer and isinstance(outer[0], ast.If) and outer[0].orelse == [chain]:
+                chain, *outer = outer
+            assert isinstance(chain, ast.If)
+            tests = [each.test for each in links_of(chain) if each.test is not use]
+            if any(OTHERS.search(ast.unparse(test)) is not None for test in tests):
+                return True
+    return False
+
+
+def _given_to(assigned: ast.Assign) -> str:
+    (target,) = assigned.targets if len(assigned.targets) == 1 else (None,)
+    return target.id if isinstance(target, ast.Name) else ""
+
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _KEEPS_ANOTHER = re.compile(
     rf"\s*[\w.]+[ \t]*=[ \t]*[^\n=]*\b(?:{NAMES})\.(?:is_available|device_count)\("
 )

@@ -23,7 +23,8 @@ REFERENCE = rule(
     (`{"cuda": torch.cuda.synchronize, "mps": torch.mps.synchronize}`), and a function, CUDA's aside, that is
     a key of a table, of a set or of a test (`{torch.load: wrapped}`), where torch's own is compared with it.
     So does a question whose answer is only put into words as CUDA's: `f"cuda.available={torch.cuda.is_available()}"`,
-    `("CUDA available?", torch.cuda.is_available())`, or beside `torch.version.cuda` in a table. And one that chooses a word
+    `("CUDA available?", torch.cuda.is_available())`, or beside `torch.version.cuda` in a table; a variable for that may also open
+    what takes down CUDA's version. And one that chooses a word
     which says CUDA and is told and nothing else, or a word that nothing reads.
     So do the counters of memory of a function that compares such a number (`assert torch.cuda.memory_allocated() == before`), or has
     it for a CUDA device by its docstring, and asks for none first: torch's are 0 on the CPU, and tdev's count the process there.

@@ -416,6 +416,7 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
             return
         if is_told_as_cudas(file, found.node):
             kept_question(file, found, REFERENCE, f"{name} is told as CUDA's; {LEFT}", "note")
+            leave_what_it_opens(file, found.node)
             return
         asked = whole_question(file, found.node)
         if name in file.patched:

@@ -210,6 +210,10 @@ def _is_written(tree: PythonTree, use: ast.Name) -> bool:
         match parent:
             case ast.FormattedValue() | ast.Dict():
                 return True
+            case ast.Call(func=ast.Name(id="str")):
+                pass
+            case ast.If(test=test, body=body, orelse=[]) if test is use:
+                return _takes_down_the_build(body)
             case ast.Call(func=func):
                 return _IN_A_MESSAGE.match(ast.unparse(func) + "(") is not None
             case _:
@@ -217,6 +221,17 @@ def _is_written(tree: PythonTree, use: ast.Name) -> bool:
     return False
 
 
+def _takes_down_the_build(body: list[ast.stmt]) -> bool:
+    """Tell whether all that statements do is to keep CUDA's version, and what else is told of its devices, for a report."""
+    return _BUILD.search(ast.unparse(ast.Module(body, []))) is not None and all(
+        isinstance(each, ast.Assign) and _FACT.search(ast.unparse(each.value)) is not None
+        for each in body
+    )
+
+
+_FACT = re.compile(
+    r"\bversion\.(?:cuda|hip)\b|\bcudnn\.version\(\)|\.(?:get_device_\w+|device_count)\("
+)
 _DEVICE = re.compile(r"""[a-zA-Z]*["']+cuda:\{?\s*""")
 
 
