@@ -77,6 +77,10 @@ ARMS = rule(
     it was written: nobody gets there who has tdev. So does a handler of a `try` that falls back from `torch.amp` to
     `torch.cuda.amp`.
 
+    A test says by an error which it expects that a function refuses all but CUDA (`raises(ValueError, match="only on CUDA")`):
+    CUDA's device stays where the test's file gives that function one in the same way. Where it expects that CUDA's name itself is
+    refused (`if not has_gpu(): with raises(RuntimeError): load(device="cuda")`), that is reported: the test has to change.
+
     What only a question that stays leads to stays with it: its arm, what follows where all others leave, what the variable
     opens that keeps the answer, and a function or class that nothing uses but what stays (a private one, or one that says
     CUDA in its name and that no other file names). So does what follows a call that fails wherever there is no CUDA:
