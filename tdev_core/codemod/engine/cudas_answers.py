@@ -113,23 +113,41 @@ def _decorators(texts: Collection[bytes], questions: set[str]) -> Iterator[str]:
         tree = _parsed(raw) if said else None
         if tree is None:
             continue
-        for function in tree.module.body:
-            if isinstance(function, ast.FunctionDef) and function.name in said:
-                if _lets_run_on_cuda(tree, function, said[function.name], questions):
-                    yield function.name
+        functions = [
+            each
+            for each in tree.module.body
+            if isinstance(each, ast.FunctionDef) and each.name in said
+        ]
+        found = {
+            each.name
+            for each in functions
+            if _lets_run_on_cuda(
+                tree, each, questions, FOR_CUDA.search(said[each.name]) is not None
+            )
+        }
+        # Those of one module go together.
+        found |= {
+            each.name
+            for each in functions
+            if found and _lets_run_on_cuda(tree, each, questions, True)
+        }
+        yield from found
 
 
 def _lets_run_on_cuda(
-    tree: PythonTree, function: ast.FunctionDef, said: str, questions: set[str]
+    tree: PythonTree, function: ast.FunctionDef, questions: set[str], is_cudas: bool
 ) -> bool:
     """Tell whether a function gives the test that it is given only where a question which stays says yes, or skips it.
 
     Beside CUDA another accelerator may be there by a question of its own, which torch itself has.
+
+    Args:
+        is_cudas: a function that is called so goes on meaning CUDA where it asks torch.
     """
     given = [each.arg for each in function.args.args]
     if len(given) != 1:
         return False
-    kept = REQUIRES.match(function.name) is not None and FOR_CUDA.search(said) is not None
+    kept = is_cudas and REQUIRES.match(function.name) is not None
     _ = tree.everything
     nodes = list(ast.walk(function))
     names = [

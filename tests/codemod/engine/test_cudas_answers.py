@@ -101,10 +101,6 @@ import torch
 
 def require_cuda(test):
     return unittest.skipUnless(torch.cuda.is_available(), "test requires CUDA")(test)
-
-
-def require_gpu(test):
-    return unittest.skipUnless(torch.cuda.is_available(), "test is for a GPU")(test)
 """
     code = """import torch
 
@@ -117,9 +113,30 @@ def test_run():
 """
     tree = {"pkg/testing.py": testing, "tests/test_run.py": code}
     assert migrated(tree, "tests/test_run.py").code == code
-    assert "is_available" in testing
-    gpu = code.replace("require_cuda", "require_gpu")
-    assert migrated({**tree, "tests/test_run.py": gpu}, "tests/test_run.py").code != gpu
+    tree["pkg/testing.py"] = testing.replace("requires CUDA", "is for a GPU")
+    assert migrated(tree, "tests/test_run.py").code != code
+
+
+def test_the_decorators_of_one_module() -> None:
+    several = """
+
+def requires_gpus(test):
+    return unittest.skipUnless(torch.cuda.device_count() > 1, "test is for several GPUs")(test)
+"""
+    tree = {**TREE, "pkg/testing.py": TESTING + several}
+    assert migrated(tree, "pkg/testing.py").code == TESTING + several
+    code = """import torch
+
+from pkg.testing import requires_gpus
+
+
+@requires_gpus
+def test_run():
+    assert torch.ones(3, device="cuda:1").sum() == 3
+"""
+    assert migrated({**tree, "tests/test_run.py": code}, "tests/test_run.py").code == code
+    tree["pkg/testing.py"] = alone = f"import unittest\n\nimport torch\n{several}"
+    assert migrated({**tree, "tests/test_run.py": code}, "pkg/testing.py").code != alone
 
 
 def test_what_a_question_of_another_file_opens() -> None:

@@ -126,6 +126,12 @@ _SAYS_CUDA = re.compile(r"cuda|gpu", re.IGNORECASE)
 _THE_QUESTION = re.compile(r"_?(?:is_|has_)?(?:torch_)?(?:cuda|gpu)_(?:is_)?available\Z")
 
 
+def _has_a_kept_decorator(file: File) -> bool:
+    """Tell whether a function at the margin of a file lets tests run on CUDA alone: those of one module go together."""
+    kept = file.options.tree.cudas_decorators if file.options.tree is not None else ()
+    return any(f"\ndef {name}(" in file.tree.source for name in kept)
+
+
 def _is_the_question(file: File, node: cst.CSTNode) -> str | None:
     """Return why a function or constant that answers whether there is CUDA keeps meaning CUDA, if it does.
 
@@ -148,7 +154,8 @@ def _is_the_question(file: File, node: cst.CSTNode) -> str | None:
     if home is not None and REQUIRES.match(home.name.value):
         # Those that stand side by side ask alike: `require_single_gpu` and `require_multi_gpu`.
         alike = [d for d in file.tree.of(cst.FunctionDef) if REQUIRES.match(d.name.value)]
-        if any(FOR_CUDA.search(file.tree.text(each)) for each in alike):
+        says_cuda = any(FOR_CUDA.search(file.tree.text(each)) for each in alike)
+        if says_cuda or _has_a_kept_decorator(file):
             return f"{home.name.value} asks for CUDA for tests"
     if not _SAYS_CUDA.search(name):
         return None
