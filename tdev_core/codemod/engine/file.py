@@ -642,10 +642,7 @@ class File:
     def flattened(self) -> list[Change]:
         """Return the changes in order, with edits inside a wrapped span folded into the wrap."""
         source = self.tree.source
-        # What is put in front of a change is no part of it.
-        todo = sorted(
-            self.changes.values(), key=lambda c: (c.start, c.end > c.start, -c.end, c.text)
-        )
+        todo = sorted(self.changes.values(), key=_place)
         done: list[Change] = []
         index = 0
         while index < len(todo):
@@ -673,6 +670,12 @@ class File:
             text += source[at:high] + change.tail
             done.append(Change(change.start, change.end, text, change.rule))
         return done
+
+
+def _place(change: Change) -> tuple[int, bool, int, str]:
+    # An import that is put in front of another change is no part of that; what layout puts there is.
+    before = change.end == change.start and change.rule == "import"
+    return change.start, not before, -change.end, change.text
 
 
 def _is_torch(binding: Binding) -> bool:
