@@ -35,7 +35,7 @@ from tdev_core.codemod.engine.python.known import Known
 from tdev_core.codemod.engine.python.lines import Span
 from tdev_core.codemod.engine.python.takers import Takers
 from tdev_core.codemod.engine.python.tree import PythonTree
-from tdev_core.codemod.engine.survey import KERNELS, is_tried
+from tdev_core.codemod.engine.survey import KERNELS, is_test
 from tdev_core.codemod.engine.vocabulary import (
     CUTS,
     NOTE,
@@ -124,8 +124,7 @@ class File:
         self.resolver = Resolver(
             self.tree, self.scopes, names, either=options.style != "accelerator"
         )
-        self.is_of_tests = options.style != "accelerator" and is_tried(PurePath(filename))
-        """Whether a target that changes many places may find them in a test."""
+        self.is_test = is_test(PurePath(filename))
         self.flow = Flow(self.resolver, known)
         self.changes: dict[tuple[int, int], Change] = {}
         self.findings: dict[tuple[str, int, str], Finding] = {}

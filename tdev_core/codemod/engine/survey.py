@@ -953,8 +953,8 @@ def is_for_tests(path: PurePath) -> bool:
     return any(_TEST_FOLDER.match(part) for part in path.parts[-4:-1])
 
 
-def is_tried(path: PurePath) -> bool:
-    """Tell whether only tests run a file, and give it what its functions take: no benchmark, nor what a person starts."""
+def is_test(path: PurePath) -> bool:
+    """Tell whether a file is a test, or there for tests alone: a benchmark is none."""
     if path.name == "conftest.py" or _OF_TESTS.match(path.name) is not None:
         return True
     return any(part in ("test", "tests") for part in path.parts[-4:-1])

@@ -436,7 +436,7 @@ def _shims(file: File) -> None:
             return
     if not (file.shims or file.given) or _imports_tdev(file):
         return
-    if file.is_of_tests and (module := _brought_by(file)):
+    if file.is_test and (module := _brought_by(file)):
         said = f"tdev's shims come with {module}, which imports tdev"
         file.find(MOVES, (file.shims or file.given)[0], said)
         return

@@ -175,7 +175,8 @@ def judge(file: File, asked: Asked) -> Judged:
     """Tell whether a question stays, and why."""
     judged = _judge(file, asked)
     met = judged.demanded is not None and judged.demanded.is_met
-    if judged.stays is None and not met and file.is_of_tests:
+    tdevs = file.options.style != "accelerator"
+    if judged.stays is None and not met and file.is_test and tdevs:
         # A test knows the devices that it is there for: what it does on CUDA, it means of CUDA.
         said = "a test asks for CUDA's own device; left as it is"
         if not asked.of_a_tensor and _is_a_listed_word(file, asked.operand):
