@@ -101,6 +101,11 @@ WRAPPED = {
         '    raise ImportError("torch is not installed")\n',
         "try:\n    import tdev",
     ),
+    "a device that goes on where a word opens CUDA's arm too": (
+        f'{KEPT}def put(name, always):\n    place = torch.device(name)\n    if place.type == "cuda" or always:\n'
+        "        return torch.ones(3, device=place)\n    return None\n",
+        "tdev.device(name)",
+    ),
 }
 
 

@@ -223,11 +223,8 @@ def _is_tried(file: File, found: Reference, call: Call) -> bool:
     )
 
 
-# `_ = torch.zeros(3).to(device)`
-_TRIES = re.compile(
-    r"^[ \t]*(?:_\w*[ \t]*=[ \t]*)?torch\.\w+\((?:[^()\n]|\([^()\n]*\))*(?:\)\.to\(\w+|\bdevice[ \t]*=[ \t]*\w+)\)[ \t]*$",
-    re.MULTILINE,
-)
+# `torch.zeros(3, device=device)`, and not `torch.zeros(3).to(device)`, to which tdev's shims never say no.
+_TRIES = re.compile(r"torch\.\w+\((?:[^()]|\([^()]*\))*\bdevice[ \t]*=[ \t]*\w+,?\s*\)")
 _THE_CPU = re.compile(r"[\"']cpu[\"']")
 
 
@@ -238,9 +235,10 @@ def _is_made_to_be_tried(file: File, made: cst.CSTNode) -> bool:
     for parent in file.tree.ancestors(made):
         if isinstance(parent, cst.Try):
             handlers = "".join(map(file.tree.text, parent.handlers))
-            return (
-                _TRIES.search(file.tree.text(parent.body)) is not None
-                and _THE_CPU.search(handlers) is not None
+            tried = [part for line in parent.body.body for part in getattr(line, "body", ())]
+            return _THE_CPU.search(handlers) is not None and any(
+                isinstance(part, cst.Expr) and _TRIES.fullmatch(file.tree.text(part).strip())
+                for part in tried
             )
         if isinstance(parent, (cst.FunctionDef, cst.ExceptHandler)):
             return False
@@ -639,9 +637,19 @@ def _cudas_arms_of(file: File, tree: PythonTree, home: _Function, name: str) -> 
         if isinstance(choice, ast.If)
         and any(
             isinstance(part, ast.Compare) and tree.span(part)[0] in stay
-            for part in ast.walk(choice.test)
+            for part in _needed(choice.test)
         )
     ]
+
+
+def _needed(test: ast.expr) -> Iterator[ast.expr]:
+    """Yield what has to be true for a test to be."""
+    match test:
+        case ast.BoolOp(op=ast.And(), values=values):
+            for each in values:
+                yield from _needed(each)
+        case _:
+            yield test
 
 
 def _own_method(file: File, tree: PythonTree, home: _Function, func: ast.expr) -> _Function | None:

@@ -7,7 +7,7 @@ def usable(name, logger):
         return torch.device(name)
     try:
         device = torch.device(name)
-        _ = torch.zeros(3).to(device)
+        torch.zeros(3, device=device)
         logger.info(f"torch.device('{name}') works")
         return torch.device(name)
     except RuntimeError:
@@ -22,3 +22,12 @@ def placed(name, model):
     except RuntimeError:
         device = torch.device("cpu")
     return device
+
+
+def moved(name):
+    try:
+        device = tdev.device(name)
+        _ = torch.zeros(3).to(device)
+    except RuntimeError:
+        device = torch.device("cpu")
+    return torch.ones(3, device=device)
