@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
 
 import libcst as cst
 
@@ -246,6 +247,7 @@ def after_what_refuses(file: File) -> None:
             case _:
                 is_main = False
         block = tree.block(statement)
+        is_main = is_main and _only_prepares(tree, block[: block.index(statement)])
         if is_main:
             # A program that ends so has done nothing before.
             rest = tree.span(block[0])[0], tree.span(block[-1])[1]
@@ -258,6 +260,20 @@ def after_what_refuses(file: File) -> None:
             file.untouched.append(rest)
             said = f"{refuses} refuses all but CUDA, and what follows with it; left as it is"
             file.find_at(ARMS, tree.span(statement)[0], said, "note")
+
+
+_PREPARES = re.compile(r"(?:\w+\.)*(?:device|ArgumentParser|add_argument|parse_args)\Z")
+
+
+def _only_prepares(tree: PythonTree, before: Sequence[ast.stmt]) -> bool:
+    """Tell whether statements do no more than ask who started the program, and make devices of what is said."""
+    _, defined = tree.names
+    calls = [call for each in before for call in ast.walk(each) if isinstance(call, ast.Call)]
+    names = [ast.unparse(call.func) for call in calls]
+    return all(isinstance(each, (ast.Assign, ast.Expr)) for each in before) and all(
+        _PREPARES.match(name) or name in defined and ".parse_args(" in tree.source(defined[name])
+        for name in names
+    )
 
 
 def _failing(tree: PythonTree, lightning: bool, nvml: bool) -> dict[str, str]:
