@@ -595,3 +595,37 @@ def test_what_is_asked_for_a_device_and_handed_on_may_hold_one(asked: str) -> No
     """The file names no device else, nor CUDA."""
     source = f"import torch\n\n\ndef noise(size, **kwargs):\n    print({asked})\n    return torch.rand(size, **kwargs)\n"
     assert "tdev.rand(size, **kwargs)" in migrated({"made.py": source}).code
+
+
+_PATCHED = {
+    "choice": """import torch
+
+
+def choose():
+    if torch.backends.mps.is_available():
+        return "mps"
+    return f"cuda:{torch.cuda.current_device()}"
+""",
+    "count": """import torch
+
+
+def choose():
+    return f"cuda:{torch.cuda.current_device()}"
+""",
+}
+
+
+@pytest.mark.parametrize("module", _PATCHED)
+def test_a_patched_answer_of_a_package_that_knows_mps(module: str) -> None:
+    """What is expected to give CUDA's name asks tdev, like anything else, be it beside MPS."""
+    test = f"""import torch
+from pkg.{module} import choose
+
+
+def test_choose(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "current_device", lambda: 3)
+    assert choose() == "cuda:3"
+"""
+    files = {f"{name}.py": text for name, text in _PATCHED.items()} | {"test_it.py": test}
+    assert "tdev.cuda.current_device()" in migrated(files, f"{module}.py").code
+    assert "setattr(tdev.cuda," in migrated(files, "test_it.py").code

@@ -80,7 +80,7 @@ from tdev_core.codemod.engine.rules.speaks_of_others import (
     said_of_others,
 )
 from tdev_core.codemod.engine.rules.stand_ins import is_answered
-from tdev_core.codemod.engine.rules.strings import STRINGS, is_patched_beside_others
+from tdev_core.codemod.engine.rules.strings import PATCHED, STRINGS, is_patched_beside_others
 from tdev_core.codemod.engine.rules.taken import (
     PROFILER,
     is_for_the_memory_profiler,
@@ -368,8 +368,8 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
         said = f"{name} is given where torch has no module of a device's name; {LEFT}"
         kept_question(file, found, ARMS, said, "note")
         return
-    if patched := is_patched_beside_others(file, found):
-        kept_question(file, found, STRINGS, f"{name} {patched}", "note")
+    if is_patched_beside_others(file, found):
+        kept_question(file, found, STRINGS, f"{name} {PATCHED}", "note")
         return
     if name == "torch.cuda.default_generators" and (counted := _counted(file, found.node)):
         # None off CUDA, where the other arm seeds all; tdev has one for what stands for CUDA.

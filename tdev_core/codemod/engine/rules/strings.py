@@ -12,9 +12,7 @@ from tdev_core.codemod.engine.analysis.nodes import children, dotted, string_val
 from tdev_core.codemod.engine.analysis.resolve import TENSOR_TYPE, Reference
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules._make import rule
-from tdev_core.codemod.engine.rules.arms import enclosing_function
 from tdev_core.codemod.engine.rules.kept_names import asks_for_a_public_name
-from tdev_core.codemod.engine.rules.speaks_of_others import tests_what_knows_mps
 
 STRINGS = rule(
     "string-reference",
@@ -153,8 +151,6 @@ def _patch(file: File, target: cst.BaseExpression) -> None:
         return  # tdev has no private names: what it calls of torch's is patched where it is
     elif file.options.style == "explicit" and name in _ASKED and _beside_others(file, target):
         file.find(STRINGS, target, f"{name} {PATCHED}", "note")
-    elif file.options.style == "explicit" and _in_cuda(name) and _expects_cudas_name(file, target):
-        file.find(STRINGS, target, f"{name} {EXPECTED}", "note")
     elif _reached_through_tdev(file, name):
         if not inside or file.options.style == "explicit":
             file.replace(STRINGS, start, start + len(inside + "torch"), "tdev")
@@ -170,41 +166,18 @@ _OTHERS = re.compile(
 PATCHED = "is patched beside other accelerators; what asks for them goes on asking torch"
 
 
-EXPECTED = "is patched for code that knows MPS and is expected to give CUDA's name; that goes on asking torch"
-
-
-def is_patched_beside_others(file: File, found: Reference) -> str:
-    """Return what is said of a question that is patched by its module, and another accelerator's, too: ``setattr(torch.cuda, "is_available", …)``.
-
-    Or in a test that expects CUDA's name of code that knows MPS.
-    """
+def is_patched_beside_others(file: File, found: Reference) -> bool:
+    """Tell whether a question is patched by its module, and another accelerator's, too: ``setattr(torch.cuda, "is_available", …)``."""
     if file.options.style != "explicit" or found.name != "torch.cuda":
-        return ""
+        return False
     call = file.tree.parents[file.tree.parents[found.node]]
     if not isinstance(call, cst.Call) or len(call.args) < 2:
-        return ""
+        return False
     name = dotted(call.func) or ""
     if not (_PATCHERS.match(name) or _MONKEY.match(name)) or call.args[0].value is not found.node:
-        return ""
-    asked = f"{found.name}.{string_value(call.args[1].value)}" in _ASKED
-    if asked and _beside_others(file, found.node):
-        return PATCHED
-    return EXPECTED if _expects_cudas_name(file, found.node) else ""
-
-
-# `assert canonical("cuda") == "cuda:3"`, `self.assertEqual(choose(), "cuda")`.
-_EXPECTS = re.compile(
-    r"\bassert\b[^\n]*==\s*[\"']cuda(?::\d+)?[\"']|\bassertEqual\([^\n]*,\s*[\"']cuda(?::\d+)?[\"']\s*\)"
-)
-
-
-def _expects_cudas_name(file: File, node: cst.CSTNode) -> bool:
-    """Tell whether the test around ``node`` expects CUDA's name of code that knows MPS: which goes on asking torch, and giving it."""
-    home = enclosing_function(file, node)
-    if home is None or not home.name.value.startswith("test"):
         return False
-    asserts = _EXPECTS.search(file.code, *file.tree.span(home)) is not None
-    return asserts and tests_what_knows_mps(file)
+    asked = f"{found.name}.{string_value(call.args[1].value)}" in _ASKED
+    return asked and _beside_others(file, found.node)
 
 
 def _beside_others(file: File, node: cst.CSTNode) -> bool:
