@@ -75,7 +75,7 @@ class ProgramTree:
     gives_torch: frozenset[str] = frozenset()
     """Modules from which another one imports the name ``torch``."""
     gives_amp: frozenset[str] = frozenset()
-    """Modules from which another one imports a name of ``torch.cuda.amp``, by their last names."""
+    """Modules from which another one takes a name of ``torch.cuda.amp``, by their last names."""
     marked_for_pylint: bool = False
     """Whether its comments silence pylint, and no other linter: ``# pylint: disable=…``, and nowhere ``# noqa``."""
     called: frozenset[str] = frozenset()

@@ -43,6 +43,10 @@ _GIVES_AMP = re.compile(
     + "|".join(OF_AMP).encode()
     + rb")\b"
 )
+# `base.autocast()`, of a module that has imported it, whatever it is called here.
+_READS_AMP = re.compile(
+    rb"(\w+)(?<!\btorch)(?<!\bamp)(?<!\bcuda)(?<!\bself)(?:\.amp)?\.(?:autocast|GradScaler|custom_fwd|custom_bwd)\b"
+)
 # What a package's own function is taken from that is not the package.
 _TAKES = re.compile(
     rb"\nfrom[ \t]+(?!(?:flash_attn|apex)\b)[.\w]+[ \t]+import[ \t]*(\([^)]*\)|[^\n]*)"
@@ -347,6 +351,9 @@ class Survey:
         if b"amp" in raw or b"autocast" in raw or b"GradScaler" in raw:
             for found in _GIVES_AMP.finditer(raw):
                 self._gives_amp.add(found[1].decode("ascii", "ignore").rpartition(".")[2])
+            for owner in set(_READS_AMP.findall(raw)):
+                called = re.findall(rb"(\w+)[ \t]+as[ \t]+" + owner + rb"\b", raw)
+                self._gives_amp.update(name.decode("ascii", "ignore") for name in (owner, *called))
         self._ask_backends = self._ask_backends or b"get_backend" in raw
         self._uses_ray = self._uses_ray or (b" ray" in raw and _IMPORTS_RAY.search(raw) is not None)
         if b"sys.modules" in raw:

@@ -597,6 +597,15 @@ def test_what_is_asked_for_a_device_and_handed_on_may_hold_one(asked: str) -> No
     assert "tdev.rand(size, **kwargs)" in migrated({"made.py": source}).code
 
 
+    "reads", ["given.autocast()", "pkg.given.amp.autocast()", "called.autocast()"]
+)
+def test_a_name_of_amps_that_another_file_reads_of_its_module(reads: str) -> None:
+    given = "from torch.cuda.amp import autocast\n"
+    taker = f"import pkg.given as called\nfrom pkg import given\n\n\ndef step(net, x):\n    with {reads}:\n        return net(x.cuda())\n"
+    files = {"given.py": given, "taker.py": taker}
+    assert migrated(files, "given.py").code == "from tdev.cuda.amp import autocast\n"
+
+
 _PATCHED = {
     "choice": """import torch
 
