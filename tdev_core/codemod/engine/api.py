@@ -80,8 +80,10 @@ class ProgramTree:
     """Whether its comments silence pylint, and no other linter: ``# pylint: disable=…``, and nowhere ``# noqa``."""
     called: frozenset[str] = frozenset()
     """Names that say CUDA or GPU and are used somewhere else than where they are defined."""
-    bound_for_cuda: frozenset[str] = frozenset()
-    """Variables and functions that say CUDA in their names, of whatever file; not what the environment is asked for."""
+    stems: frozenset[str] = frozenset()
+    """What its modules and packages are called, at whatever depth, by their last names."""
+    given_to_tests: frozenset[str] = frozenset()
+    """Names like ``use_cuda`` that a test, or what sets attributes by their names, may give a value that is no constant."""
     own_is_cuda: bool = False
     """Whether a class has a property ``is_cuda`` of its own."""
     beside: frozenset[str] = frozenset()

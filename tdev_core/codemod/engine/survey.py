@@ -74,12 +74,15 @@ _DEFINED = re.compile(
     rb"|^(\w*(?:CUDA|GPU|cuda|gpu)\w*)[ \t]*(?::[^=\n]+)?=[^\n]*(?:is_available|device_count)\(",
     re.MULTILINE,
 )
-# Names that say CUDA where a file binds them, in whatever block: `HAS_CUDA = probe()`, `def has_cuda():`. What the
-# environment says is nothing that the tree shows.
-_BOUND = re.compile(
-    rb"(?:CUDA|[cC]uda)\w*[ \t]*(?::[^=\n(]+)?(?:=(?!=)(?![ \t]*(?:os\.)?(?:getenv|environ)\b)|\()"
+# What a text may give an attribute of that name, whatever the object: `dict(use_cuda=ask())`, `("use_cuda", ask())`,
+# `self.use_cuda, n = ask(), 3`. A constant never becomes true through tdev.
+_OF_TESTS_FOR_CUDA = rb"((?:use|test|with|has|run)_cuda)"
+_GIVEN_TO_TESTS = re.compile(
+    rb"(?<![\w.])" + _OF_TESTS_FOR_CUDA + rb"[ \t]*=(?!=|[ \t]*(?:True|False)\b)"
+    rb"|[\"']" + _OF_TESTS_FOR_CUDA + rb"[\"'](?![ \t]*:[ \t]*(?:True|False)\b)"
+    rb"|\." + _OF_TESTS_FOR_CUDA + rb"[ \t]*,[ \t\w.,]*=(?!=)"
 )
-_BINDING = re.compile(rb"(?:\A|\n)[ \t]*(?:(def|class)[ \t]+)?(\w*)\Z")
+_SETS_BY_NAME = (b"setattr(", b"__dict__", b"vars(")
 # A class's own property of that name, which is not a tensor's.
 _OWN_IS_CUDA = re.compile(rb"def[ \t]+is_cuda\(")
 _PROPERTY = re.compile(rb"@(?:\w+\.)*(?:cached_)?property[ \t\r]*\n(?:[ \t]*@[^\n]*\n)*[ \t]*\Z")
@@ -273,7 +276,7 @@ class Survey:
         self._has_none: set[str] = set()
         self._taken: set[str] = set()
         self._defined: set[str] = set()
-        self._bound: set[str] = set()
+        self._given_to_tests: set[str] = set()
         self._own_is_cuda = False
         self._called: set[str] = set()
         self._beside: set[str] = set()
@@ -384,6 +387,9 @@ class Survey:
         if is_package and home is not None and _is_called_as_scripts(parent.name):
             self._inner.add(dotted_name(path, top, home))
         tests = is_for_tests(path)
+        if b"_cuda" in raw and (tests or any(sign in raw for sign in _SETS_BY_NAME)):
+            given = (filter(None, names) for names in _GIVEN_TO_TESTS.findall(raw))
+            self._given_to_tests.update(name.decode() for names in given for name in names)
         if b"mps.is_available()" in raw:
             for function in _OF_MARGIN.finditer(raw):
                 if b"device" in function[1] and _CHOOSES_MPS.search(function[0]) is not None:
@@ -581,7 +587,6 @@ class Survey:
         if any(answer in raw for answer in _ANSWERS):
             for found in _DEFINED.finditer(raw):
                 self._defined.add((found[1] or found[2]).decode("ascii", "ignore"))
-        self._bound |= _bound_for_cuda(raw)
         self._own_is_cuda = self._own_is_cuda or any(
             _PROPERTY.search(raw, max(0, found.start() - 200), found.start()) is not None
             for found in _OWN_IS_CUDA.finditer(raw)
@@ -656,6 +661,7 @@ class Survey:
         modules = frozenset(self._modules.union(*(self._inside[d] for d in paths)))
         every = self._callers.every
         questions, decorators = cudas_answers(every, self._beside & self._defined)
+        stems = frozenset().union(*self._inside.values())
         known = Known(
             words=frozenset(self._with_heirs()),
             promised=promised,
@@ -719,9 +725,7 @@ class Survey:
             remains=self._remains,
             built_on=frozenset(self._built_on),
             by_cuda_alone=frozenset(self._by_cuda_alone),
-            unable=with_users(
-                *self._unable, self._callers.every, frozenset().union(*self._inside.values())
-            ),
+            unable=with_users(*self._unable, self._callers.every, stems),
             handing=handing_on(self._callers.every, modules),
             switches=frozenset(name.decode() for name in self._switches),
             set_on_others=self._files.set_on_others,
@@ -729,7 +733,8 @@ class Survey:
             of_families=of_families(self._callers.every, self._callers.classes),
             called=frozenset(self._called & self._defined),
             beside=frozenset(self._beside & self._defined),
-            bound_for_cuda=frozenset(self._bound),
+            stems=stems,
+            given_to_tests=frozenset(self._given_to_tests),
             own_is_cuda=self._own_is_cuda,
             cudas_questions=questions,
             cudas_decorators=decorators,
@@ -1046,18 +1051,6 @@ def _in_code(pattern: re.Pattern[bytes], raw: bytes) -> bool:
     if pattern.search(raw) is None:
         return False
     return pattern.search(without_prose(raw.decode("latin-1")).encode("latin-1")) is not None
-
-
-def _bound_for_cuda(raw: bytes) -> set[str]:
-    """Return the variables and functions of a file that say CUDA in their names."""
-    found: set[str] = set()
-    for each in _BOUND.finditer(raw):
-        before = _BINDING.search(raw, max(0, each.start() - 96), each.start())
-        if before is not None and (before[1] is not None) is each[0].endswith(b"("):
-            word = re.match(rb"\w+", each[0])
-            assert word is not None
-            found.add((before[2] + word[0]).decode("ascii", "ignore"))
-    return found
 
 
 def uses(raw: bytes) -> tuple[set[str], set[str]]:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import PurePath
+
 import pytest
 
+from tdev_core.codemod.engine import Names, Options, Survey, rewrite
 from tests.codemod.small_trees import migrated
 
 SKIPS = """import torch
@@ -72,24 +76,87 @@ def test_all(run, device: str):
     assert run(torch.ones(3, device=device)) == 3
 """
     helper = 'import torch\nfrom unittest import skipIf\nrequires_cuda = skipIf(not torch.cuda.is_available(), "")\n'
-    files = {"test_run.py": code, "helpers.py": helper if defines else "x = 1\n"}
+    files = {"test_run.py": code} | ({"helpers.py": helper} if defines else {})
     changed = migrated(files, "test_run.py").code
     assert ('torch.ones(3, device="cuda")' in changed) is not defines
     assert "tdev.ones(3, device=device)" in changed
 
 
 @pytest.mark.parametrize(
-    ("helper", "stays"),
+    "helper",
     [
-        ("import torch\nSKIP_CUDA_TESTS = not torch.cuda.is_available()\n", False),
-        ('import os\nSKIP_CUDA_TESTS = os.getenv("SKIP_CUDA_TESTS")\n', True),
+        "import torch\nSKIP_CUDA_TESTS = not torch.cuda.is_available()\n",
+        "import torch\nSLOW, SKIP_CUDA_TESTS = False, not torch.cuda.is_available()\n",
+        "from torch.cuda import is_available as SKIP_CUDA_TESTS\n",
+        'import os\nSKIP_CUDA_TESTS = os.getenv("SKIP_CUDA_TESTS")\n',
     ],
 )
-def test_a_flag_that_the_tree_shows(helper: str, stays: bool) -> None:
-    """What the environment says is nothing that the tree shows."""
+def test_a_flag_of_a_module_of_the_tree(helper: str) -> None:
+    """However it gets its value: that may be made of what tdev answers."""
     code = migrated({"helpers.py": helper, "test_move.py": SKIPS}, "test_move.py").code
-    assert ("torch.nn.Linear(3, 4).cuda()" in code and "import tdev" not in code) is stays
-    assert ('torch.ones(3, device="cuda")' in code) is stays
+    assert 'tdev.ones(3, device="cuda")' in code
+
+
+@pytest.mark.parametrize(
+    ("value", "stays"),
+    [
+        ('os.getenv("TEST_CUDA")', True),
+        ('os.environ.get("TEST_CUDA", "0") == "1"', True),
+        ('os.getenv("TEST_CUDA", torch.cuda.is_available())', False),
+        ('os.getenv("TEST_CUDA", has_one())', False),
+    ],
+)
+def test_a_flag_that_the_environment_sets(value: str, stays: bool) -> None:
+    code = f"""import os
+
+import pytest
+import torch
+
+TEST_CUDA = {value}
+
+
+def test_run():
+    if not TEST_CUDA:
+        pytest.skip("asked for")
+    assert torch.ones(3, device="cuda").sum() == 3
+"""
+    changed = migrated({"tests/test_run.py": code}, "tests/test_run.py").code
+    assert ('torch.ones(3, device="cuda")' in changed) is stays
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "from torch.cuda import is_available as has_cuda",
+        "has_cuda = probe()",
+        "has_cuda, n = probe(), 3",
+        "def has_cuda(): return probe()",
+    ],
+)
+def test_a_name_that_the_file_binds_too(other: str) -> None:
+    code = f"""import torch
+
+try:
+    from foreign import has_cuda
+except ImportError:
+    {other}
+
+
+def run():
+    if has_cuda:
+        return torch.ones(3, device="cuda")
+    return torch.ones(3)
+"""
+    assert 'tdev.ones(3, device="cuda")' in migrated({"made.py": code}).code
+
+
+def test_a_test_whose_helper_is_not_read() -> None:
+    """Of a run over one file: what lies beside it is no less of the tree."""
+    seen = Survey(staying=False)
+    seen.see(PurePath("/src/test_move.py"), SKIPS.encode(), "test_move")
+    options = Options(tree=replace(seen.tree(), near=frozenset({"helpers", "test_move"})))
+    code = rewrite(SKIPS, Names.load(), options, filename="/src/test_move.py").code
+    assert 'tdev.ones(3, device="cuda")' in code
 
 
 def test_what_an_extension_of_the_project_answers() -> None:
@@ -130,11 +197,30 @@ class TestLayer(Case):
 """
 
 
-@pytest.mark.parametrize("sets", [True, False])
-def test_a_parameter_of_tests(sets: bool) -> None:
+@pytest.mark.parametrize(
+    ("helper", "sets"),
+    [
+        ("x = 1\n", False),
+        ('CASES = [{"use_cuda": False, "name": "CPU"}, {"use_cuda": True}]\n', False),
+        (
+            "class Case:\n    def setUp(self):\n        self.use_cuda = torch.cuda.is_available()\n",
+            True,
+        ),
+        (
+            "class Case:\n    def setUp(self):\n        self.use_cuda, self.n = torch.cuda.is_available(), 3\n",
+            True,
+        ),
+        (
+            "class Case:\n    def setUp(self):\n        for kind, value in dict(use_cuda=torch.cuda.is_available()).items():\n"
+            "            setattr(self, kind, value)\n",
+            True,
+        ),
+        ('GIVEN = ["use_cuda"], [[torch.cuda.is_available()]]\n', True),
+    ],
+)
+def test_a_parameter_of_tests(helper: str, sets: bool) -> None:
     """Whoever skips the rows of CUDA where it is not, asks torch or an extension for that."""
-    helper = "import torch\n\n\nclass Case:\n    def setUp(self):\n        self.use_cuda = torch.cuda.is_available()\n"
-    files = {"tests/test_layer.py": GIVEN, "tests/helpers.py": helper if sets else "x = 1\n"}
+    files = {"tests/test_layer.py": GIVEN, "tests/helpers.py": f"import torch\n\n\n{helper}"}
     code = migrated(files, "tests/test_layer.py").code
     assert (code == GIVEN) is not sets
 

@@ -597,6 +597,7 @@ def test_what_is_asked_for_a_device_and_handed_on_may_hold_one(asked: str) -> No
     assert "tdev.rand(size, **kwargs)" in migrated({"made.py": source}).code
 
 
+@pytest.mark.parametrize(
     "reads", ["given.autocast()", "pkg.given.amp.autocast()", "called.autocast()"]
 )
 def test_a_name_of_amps_that_another_file_reads_of_its_module(reads: str) -> None:

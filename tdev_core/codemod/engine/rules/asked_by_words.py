@@ -1,8 +1,9 @@
 """Finds the questions for CUDA that a file asks by a name alone, which the text of the file does not show to be one.
 
-``if SKIP_CUDA_TESTS: raise SkipTest``, of a helper that is not in the tree; ``if not cuda.is_compiled(): raise``, of the project's
-own extension; ``if self.use_cuda:`` of a test that is given its parameters. None of these becomes true through tdev, so words
-decide. ``@require_cuda`` of another file, which goes on asking for CUDA, is known by that.
+``if SKIP_CUDA_TESTS: raise SkipTest``, of a helper that is not there; ``if not cuda.is_compiled(): raise``, of the project's own
+extension; ``if self.use_cuda:`` of a test that is given its parameters. Words decide there, since none of these is made of what
+tdev answers: a name of a module of the tree, read or not, may be, and is never one of them. ``@require_cuda`` of another file,
+which goes on asking for CUDA, is known by that.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePath
 
+from tdev_core.codemod.engine.api import ProgramTree
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.python.elsewhere import Others
 from tdev_core.codemod.engine.python.gates import Gates
@@ -21,7 +23,7 @@ from tdev_core.codemod.engine.python.statements import is_self
 from tdev_core.codemod.engine.python.tree import PythonTree
 from tdev_core.codemod.engine.survey import is_for_tests
 
-_MAY_ASK = re.compile(r"(?:_|only)cuda(?=_|\b)|\bcuda_\w|cuda\.is_|\bself\.cuda\b", re.IGNORECASE)
+_MAY_ASK = re.compile(r"(?:_|only)cuda(?=_|\b)|\bcuda_\w|cuda\.is_", re.IGNORECASE)
 _IS_THERE = re.compile(
     r"_*(?:is|has|have|with|test|run)_(?:torch_|pytorch_)?cuda(?:_(?:is_)?available|_tests?|_support)?"
     r"|\w*cuda_(?:is_)?(?:available|supported|compiled|built|installed|present|found)",
@@ -33,7 +35,7 @@ _SKIPS = re.compile(
     r"_?(?:(?:requires?|needs?|skip_if_(?:no|not)|skip_if_without|skip_unless|only)_?cuda|cuda_(?:only|required))",
     re.IGNORECASE,
 )
-_OF_A_TEST = re.compile(r"(?:(?:use|test|with|has|run)_)?cuda", re.IGNORECASE)
+_OF_A_TEST = re.compile(r"(?:use|test|with|has|run)_cuda")
 _OWN = re.compile(r"(?:\w+\.)*cuda\.is_(?:compiled|built|supported|enabled)\Z")
 _FOREIGN = re.compile(r"(?:numba\.cuda|cupy\.cuda|pycuda|cuda)\.is_available\Z")
 _TORCHS = re.compile(r"(?:torch(?!\.testing\b)|tdev)(?:\.|\Z)")
@@ -50,34 +52,45 @@ def asked_by_words(file: File) -> list[tuple[Span, bool]]:
     if _MAY_ASK.search(source) is None and not any(name in source for name in kept):
         return []
     python = file.python
-    return list(_asked(file, python)) if python is not None else []
+    return list(_asked(file, python, tree)) if python is not None else []
 
 
-def _asked(file: File, python: PythonTree) -> Iterator[tuple[Span, bool]]:
-    assert file.options.tree is not None
+def _asked(file: File, python: PythonTree, tree: ProgramTree) -> Iterator[tuple[Span, bool]]:
     imported, _ = python.names
-    tree = file.options.tree
     kept = tree.cudas_questions | tree.cudas_decorators
     for name, places in python.reads.items():
         if name in kept and Known.of(tree).is_own(imported.get(name, "?")):
             yield from ((python.span(place), False) for place in places)
             continue
+        unknown = name in imported and _is_unknown(file, imported[name])
         denied = _IS_NOT.fullmatch(name) is not None
-        if name == "cuda" and _TORCHS.match(imported.get(name, "torch")) is None:
-            yield from ((span, False) for span in _of_a_module(python, places))
+        if name == "cuda" and unknown:
+            if _is_bound_once(python, name, outside=False):
+                yield from ((span, False) for span in _of_a_module(python, places))
         elif denied or _IS_THERE.fullmatch(name) is not None:
-            if name in imported:
-                unknown = _TORCHS.match(imported[name]) is None
-                unknown = unknown and name not in file.options.tree.bound_for_cuda
-            else:
-                unknown = "test" in name.lower() and _is_set_outside(python, name)
-            if unknown and _is_bound_once(python, name):
+            outside = name not in imported and "test" in name.lower()
+            if (unknown or outside) and _is_bound_once(python, name, outside=outside):
                 yield from ((python.span(place), denied) for place in places)
-        elif _SKIPS.fullmatch(name) is not None and name in imported:
-            if name not in file.options.tree.bound_for_cuda:
+        elif _SKIPS.fullmatch(name) is not None and unknown:
+            if _is_bound_once(python, name, outside=False):
                 yield from ((python.span(place), False) for place in places)
     if is_for_tests(PurePath(file.filename)):
         yield from ((span, False) for span in _of_tests(file, python))
+
+
+def _is_unknown(file: File, full: str) -> bool:
+    """Tell whether what an import names comes from a module that is none of the tree's, nor torch's."""
+    tree = file.options.tree
+    module = full.rpartition(".")[0].lstrip(".")
+    if tree is None or not module or _TORCHS.match(full) is not None:
+        return False
+    return module.rpartition(".")[2] not in tree.stems and not _is_unread(tree, full)
+
+
+def _is_unread(tree: ProgramTree, full: str) -> bool:
+    """Tell whether an import is of what lies in the same project, and is not looked at in this run."""
+    top = full.lstrip(".").partition(".")[0]
+    return top in tree.near and top not in tree.modules | tree.stems
 
 
 def _of_a_module(python: PythonTree, places: list[ast.Name]) -> Iterator[Span]:
@@ -90,32 +103,61 @@ def _of_a_module(python: PythonTree, places: list[ast.Name]) -> Iterator[Span]:
                 yield python.span(asked)
 
 
-def _is_set_outside(python: PythonTree, name: str) -> bool:
-    """Tell whether a variable of the module is what the environment says: ``os.getenv("SKIP_CUDA_TESTS")``."""
-    return any(
-        _SET_OUTSIDE.match(ast.unparse(each.value)) is not None
-        for each in python.module.body
-        if isinstance(each, ast.Assign) and ast.unparse(each.targets[0]) == name
-    )
+_READS_ALONE = frozenset({"os", "getenv", "environ", "bool", "int", "str"})
 
 
-def _is_bound_once(python: PythonTree, name: str) -> bool:
-    """Tell whether nothing else in the file gives a name a value, but the one of a failed import."""
-    bound = [
-        each
-        for each in python.statements
-        if isinstance(each, ast.Assign) and any(ast.unparse(t) == name for t in each.targets)
-    ]
-    told = [each for each in bound if not isinstance(each.value, ast.Constant)]
-    return not told or len(bound) == 1 and _is_set_outside(python, name)
+def _is_set_outside(value: ast.expr) -> bool:
+    """Tell whether a value is what the environment says, and nothing else: ``os.getenv("SKIP_CUDA_TESTS", "0") == "1"``."""
+    if _SET_OUTSIDE.match(ast.unparse(value)) is None:
+        return False
+    names = {each.id for each in ast.walk(value) if isinstance(each, ast.Name)}
+    return names <= _READS_ALONE
+
+
+def _is_bound_once(python: PythonTree, name: str, *, outside: bool) -> bool:
+    """Tell whether one import gives a name its value, or the environment; a constant stands for what could not be imported."""
+    imports = told = 0
+    for each in python.everything:
+        match each:
+            case ast.alias():
+                imports += (each.asname or each.name) == name
+            case ast.arg(arg=bound) if bound == name:
+                return False
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() if each.name == name:
+                if not isinstance(next(python.ancestors(each)), ast.ClassDef):
+                    return False
+            case ast.Name(id=id, ctx=ast.Store() | ast.Del()) if id == name:
+                match next(python.ancestors(each)):
+                    case ast.Assign(targets=[_], value=ast.Constant()):
+                        pass
+                    case ast.Assign(targets=[target], value=value) if target is each:
+                        told += 1
+                        if not outside or not _is_set_outside(value):
+                            return False
+                    case _:
+                        return False
+            case _:
+                pass
+    return (imports, told) == ((0, 1) if outside else (1, 0))
 
 
 def _of_tests(file: File, python: PythonTree) -> Iterator[Span]:
     """Yield the parameters of tests that say CUDA and that nothing of the tree sets."""
-    gates = Gates(python, (), (), (), Others(file.options.tree, file.tree.source))
-    for node in python.everything:
-        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
-            if _OF_A_TEST.fullmatch(node.attr) and is_self(node.value) and gates.is_unset(node):
-                above = next(python.ancestors(node))
-                if not (isinstance(above, ast.Call) and above.func is node):
-                    yield python.span(node)
+    tree = file.options.tree
+    asked = [
+        node
+        for node in python.everything
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.ctx, ast.Load)
+        and _OF_A_TEST.fullmatch(node.attr)
+        and is_self(node.value)
+    ]
+    imported, _ = python.names
+    if tree is None or not asked or any(_is_unread(tree, full) for full in imported.values()):
+        return
+    gates = Gates(python, (), (), (), Others(tree, file.tree.source))
+    for node in asked:
+        above = next(python.ancestors(node))
+        if node.attr not in tree.given_to_tests and gates.is_unset(node):
+            if not (isinstance(above, ast.Call) and above.func is node):
+                yield python.span(node)
