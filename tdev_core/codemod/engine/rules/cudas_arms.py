@@ -262,11 +262,11 @@ def after_what_refuses(file: File) -> None:
             file.find_at(ARMS, tree.span(statement)[0], said, "note")
 
 
-_PREPARES = re.compile(r"(?:\w+\.)*(?:device|ArgumentParser|add_argument|parse_args)\Z")
+_PREPARES = re.compile(r"(?:\w+\.)*(?:device|add_argument|parse_args|[A-Z]\w*)\Z")
 
 
 def _only_prepares(tree: PythonTree, before: Sequence[ast.stmt]) -> bool:
-    """Tell whether statements do no more than ask who started the program, and make devices of what is said."""
+    """Tell whether statements do no more than ask who started the program, and make devices and objects of what is said."""
     _, defined = tree.names
     calls = [call for each in before for call in ast.walk(each) if isinstance(call, ast.Call)]
     names = [ast.unparse(call.func) for call in calls]

@@ -23,4 +23,5 @@ def parse():
 if __name__ == "__main__":
     args = parse()
     device = torch.device(args.device)
-    measure(Model().to(device))
+    model = Model(device=device)
+    measure(model)
