@@ -88,6 +88,17 @@ class PythonTree:
         return found
 
     @cached_property
+    def binds(self) -> dict[str, list[ast.Name | ast.arg]]:
+        """The variables and parameters that give a name a value, or take it away; no imports, nor functions and classes."""
+        found: dict[str, list[ast.Name | ast.arg]] = {}
+        for node in self.everything:
+            if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+                found.setdefault(node.id, []).append(node)
+            elif isinstance(node, ast.arg):
+                found.setdefault(node.arg, []).append(node)
+        return found
+
+    @cached_property
     def statements(self) -> list[ast.AST]:
         """The module, its statements, and the handlers and cases that hold more of them, in the order of ``ast.walk``.
 
@@ -144,8 +155,8 @@ class PythonTree:
         start, end = self.span(node)
         return self._text.source[start:end]
 
-    def span(self, node: ast.stmt | ast.expr) -> Span:
-        """Return where one statement or expression starts and ends."""
+    def span(self, node: ast.stmt | ast.expr | ast.arg) -> Span:
+        """Return where one statement, expression or parameter starts and ends."""
         assert node.end_lineno is not None and node.end_col_offset is not None
         start = self._offset(node.lineno, node.col_offset)
         return start, self._offset(node.end_lineno, node.end_col_offset)

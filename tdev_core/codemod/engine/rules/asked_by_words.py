@@ -117,27 +117,23 @@ def _is_set_outside(value: ast.expr) -> bool:
 def _is_bound_once(python: PythonTree, name: str, *, outside: bool) -> bool:
     """Tell whether one import gives a name its value, or the environment; a constant stands for what could not be imported."""
     imports = told = 0
-    for each in python.everything:
+    for each in python.statements:
         match each:
-            case ast.alias():
-                imports += (each.asname or each.name) == name
-            case ast.arg(arg=bound) if bound == name:
-                return False
+            case ast.Import(names=names) | ast.ImportFrom(names=names):
+                imports += sum((alias.asname or alias.name) == name for alias in names)
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() if each.name == name:
                 if not isinstance(next(python.ancestors(each)), ast.ClassDef):
                     return False
-            case ast.Name(id=id, ctx=ast.Store() | ast.Del()) if id == name:
-                match next(python.ancestors(each)):
-                    case ast.Assign(targets=[_], value=ast.Constant()):
-                        pass
-                    case ast.Assign(targets=[target], value=value) if target is each:
-                        told += 1
-                        if not outside or not _is_set_outside(value):
-                            return False
-                    case _:
-                        return False
             case _:
                 pass
+    for place in python.binds.get(name, ()):
+        match next(python.ancestors(place)):
+            case ast.Assign(targets=[_], value=ast.Constant()):
+                pass
+            case ast.Assign(targets=[_], value=value) if outside and _is_set_outside(value):
+                told += 1
+            case _:
+                return False
     return (imports, told) == ((0, 1) if outside else (1, 0))
 
 

@@ -190,21 +190,10 @@ def _is_of_a_named_device(file: File, node: cst.CSTNode) -> bool:
     if asked is None or home is None or python is None:
         return False
     low, high = file.tree.span(home)
-    inside = [
-        each
-        for each in python.statements
-        if isinstance(each, ast.stmt) and low <= python.span(each)[0] < high
-    ]
     given = [
-        each
-        for each in inside
-        for part in ast.iter_child_nodes(each)
-        for bound in ([] if isinstance(part, ast.stmt) else ast.walk(part))
-        if isinstance(bound, ast.arg)
-        and bound.arg == asked[1]
-        or isinstance(bound, ast.Name)
-        and bound.id == asked[1]
-        and isinstance(bound.ctx, ast.Store)
+        next(python.ancestors(each))
+        for each in python.binds.get(asked[1], ())
+        if low <= python.span(each)[0] < high
     ]
     return bool(given) and all(
         isinstance(each, ast.Assign) and _NAMED.fullmatch(python.source(each.value)) is not None
