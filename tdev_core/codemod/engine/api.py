@@ -37,6 +37,8 @@ class Handing(NamedTuple):
 
     functions: frozenset[str] = frozenset()
     settings: bool = False
+    divided: bool = False
+    """Whether a file that reads the device of a configuration takes something to CUDA besides."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from tdev_core.codemod.engine.api import Handing
-from tdev_core.codemod.engine.vocabulary import SETTINGS
+from tdev_core.codemod.engine.vocabulary import SETTINGS, without_prose
 from tdev_core.ecosystem.device_table import named
 
 _NONE_OF_THESE = (
@@ -34,68 +34,87 @@ _DEVICE = re.compile(r"(?<!\w)device[ \t]*(?::|=|,|\Z|\n)")
 _MADE = re.compile(r"\bdevice[ \t]*=[ \t]*(?:\w+\.)?\w*device\w*\(")
 _AS_DEVICE = r"\b(?:device|device_map|map_location)[ \t]*=[ \t]*"
 _ARGUMENTS = r"\((?:[^()]|\([^()]*\))*?"
+_GIVEN_DEVICE = r"device\b(?!\.)"
 _OF_SETTINGS = rf"(?:\w+\.)*(?:\w+_)?(?:{SETTINGS})\.device\b"
+_READS_SETTINGS = re.compile(rf"(?<!\w)(?:\w+_)?(?:{SETTINGS})\.device\b")
+# As a whole: `train(model, args)`.
+_GIVES_SETTINGS = re.compile(rf"[(,]\s*(?:\w+[ \t]*=[ \t]*)?(?:\w+_)?(?:{SETTINGS})\s*[,)]")
+# A choice of a command line's, or of a field's, what may be typed, and what is asked of that.
+_BY_SETTINGS = re.compile(
+    r"(?:\bdefault(?:_factory)?[ \t]*=[ \t]*(?:lambda[ \t]*:\s*)?|\bdevice[ \t]*:[^=\n]*=[ \t]*)"
+    r"\(?\s*[\"']cuda(?::\d+)?[\"']\s+if\s+(?:\w+\.)*cuda\.is_available\(\)\s+else\b"
+    r"|\bchoices[ \t]*=[ \t]*[\[(][^\])]*[\])]"
+    rf"|(?<![\w.]){_OF_SETTINGS}[ \t]*[!=]=[ \t]*[\"']cuda[\"']"
+)
+_TAKES = re.compile(
+    r"\bcuda\.(?:is_available|device_count|current_device)\b|\.cuda\(|[\"']cuda\b"
+    # which may choose one: of nothing, or by what was typed, and not that of a model
+    rf"|(?<!cuda\.)\b(?!device\()\w*device\w*\((?:\s*\)|[^()]*\b(?:\w*gpu\w*|(?:\w+_)?(?:{SETTINGS}))\b)"
+)
 _MOVES = frozenset({"to", "cuda", "to_empty"})
 
 
 class _Function(NamedTuple):
     name: str
-    text: str
-    foreign: re.Pattern[str] | None
-    """What finds a call of a package beside the tree, if the file imports one."""
+    tells: frozenset[str]
+    """What it calls and tells the device that it is given, by the first name."""
+    foreign: frozenset[str]
+    """What its file imports of packages beside the tree."""
 
 
 def handing_on(texts: Iterable[bytes], modules: Collection[str]) -> Handing:
     """Return what hands a device on, by the texts of a tree and what its modules are called."""
     functions: list[_Function] = []
-    every: list[tuple[str, re.Pattern[str] | None]] = []
+    told_settings: list[tuple[frozenset[str], frozenset[str]]] = []
     counted: dict[str, int] = {}
+    divided = False
     for raw in texts:
         if b"device" not in raw:
             continue
         text = raw.decode("latin-1")
         foreign = _foreign(text, modules)
-        every.append((text, foreign))
+        if _READS_SETTINGS.search(text) is not None:
+            told_settings.append((_told(text, _OF_SETTINGS), foreign))
+            divided = divided or takes_besides(without_prose(text))
         for found in _functions(text, foreign):
             counted[found.name] = counted.get(found.name, 0) + 1
             functions.append(found)
     functions = [each for each in functions if counted[each.name] == 1]
-    told = {each.name for each in functions if _tells(each.foreign, each.text, r"device\b(?!\.)")}
-    new = told
+    tellers: dict[str, list[str]] = {}
+    for each in functions:
+        for callee in each.tells:
+            tellers.setdefault(callee, []).append(each.name)
+    new = [each.name for each in functions if not each.tells.isdisjoint(each.foreign)]
+    told = set(new)
     while new:
-        calls = _calls(new)
-        new = {
-            each.name
-            for each in functions
-            if each.name not in told and _tells(calls, each.text, r"device\b(?!\.)")
-        }
-        told |= new
-    by_one = _calls(told) if told else None
-    settings = any(
-        _tells(each, text, _OF_SETTINGS) for text, foreign in every for each in (foreign, by_one)
-    )
-    return Handing(frozenset(told), settings)
+        for name in tellers.get(new.pop(), ()):
+            if name not in told:
+                told.add(name)
+                new.append(name)
+    settings = any(not called.isdisjoint(told | foreign) for called, foreign in told_settings)
+    return Handing(frozenset(told), settings, divided)
 
 
 @lru_cache(maxsize=4)
 def hands_a_settings_device(code: str, functions: frozenset[str], modules: frozenset[str]) -> bool:
     """Tell whether a file hands the device of its command line on: ``from_pretrained(name, device_map=args.device)``."""
-    calls = (_foreign(code, modules), _calls(functions) if functions else None)
-    return any(_tells(each, code, _OF_SETTINGS) for each in calls)
+    return not _told(code, _OF_SETTINGS).isdisjoint(functions | _foreign(code, modules))
 
 
-@lru_cache(maxsize=64)
-def handed_to(text: str, variable: str, functions: frozenset[str]) -> str:
-    """Return which of these functions a text hands a variable, as a device; the empty name for none."""
-    if not functions:
-        return ""
-    calls = _calls(functions)
-    told = re.compile(rf"{_ARGUMENTS}{_AS_DEVICE}{variable}\b(?!\.)")
-    found = (each for each in calls.finditer(text) if told.match(text, each.end()))
-    return next((each[0] for each in found), "")
+def gives_settings(code: str) -> bool:
+    """Tell whether a file gives away all that was typed: ``train(model, args)``."""
+    return _GIVES_SETTINGS.search(code) is not None
 
 
-def _foreign(text: str, modules: Collection[str]) -> re.Pattern[str] | None:
+def takes_besides(code: str) -> bool:
+    """Tell whether a file takes something to CUDA, or asks for it, but for a device of settings.
+
+    It would go to the device that there is, and what settings hand on would stay on the CPU where there is no CUDA.
+    """
+    return _TAKES.search(_BY_SETTINGS.sub("", code)) is not None
+
+
+def _foreign(text: str, modules: Collection[str]) -> frozenset[str]:
     names = set()
     for found in _IMPORT.finditer(text):
         top = found[1] or found[3]
@@ -106,28 +125,26 @@ def _foreign(text: str, modules: Collection[str]) -> re.Pattern[str] | None:
         else:
             listed = found[2].strip("()").split(",")
             names.update(re.sub(r"#[^\n]*", "", each).split(" as ")[-1].strip() for each in listed)
-    return _calls(names - {"", "*"}) if names - {"", "*"} else None
+    return frozenset(names - {"", "*"})
 
 
-def _calls(names: Collection[str]) -> re.Pattern[str]:
-    of = "|".join(map(re.escape, sorted(names)))
+@lru_cache(maxsize=16)
+def _calls(device: str) -> re.Pattern[str]:
+    """Return what finds the calls that are told a device, each by the first name of what is called."""
     return re.compile(
-        rf"(?<![\w.])(?:(?:self|cls)\.)?(?:{of})(?:\.\w+)*(?={_ARGUMENTS}{_AS_DEVICE})"
+        rf"(?<![\w.])(?:(?:self|cls)\.)?(\w+)(?:\.\w+)*(?={_ARGUMENTS}{_AS_DEVICE}{device})"
     )
 
 
-def _tells(calls: re.Pattern[str] | None, text: str, device: str) -> bool:
-    """Tell whether one of the calls is told the device by a name for it."""
-    if calls is None:
-        return False
-    told = re.compile(rf"{_ARGUMENTS}{_AS_DEVICE}{device}")
-    return any(
-        found[0].rpartition(".")[2] not in _MOVES and told.match(text, found.end()) is not None
-        for found in calls.finditer(text)
-    )
+def _told(text: str, device: str) -> frozenset[str]:
+    """Return what is called and told the device by a name for it."""
+    if re.search(_AS_DEVICE + device, text) is None:
+        return frozenset()
+    found = _calls(device).finditer(text)
+    return frozenset(each[1] for each in found if each[0].rpartition(".")[2] not in _MOVES)
 
 
-def _functions(text: str, foreign: re.Pattern[str] | None) -> Iterator[_Function]:
+def _functions(text: str, foreign: frozenset[str]) -> Iterator[_Function]:
     """Yield the functions that are given a device and make none of it, each with its text up to the next one."""
     heads = list(_HEAD.finditer(text))
     owner = ""
@@ -141,4 +158,4 @@ def _functions(text: str, foreign: re.Pattern[str] | None) -> Iterator[_Function
         body = text[head.end() : end]
         if _MADE.search(body) is None:
             name = owner if head["name"] == "__init__" else head["name"]
-            yield _Function(name, body, foreign)
+            yield _Function(name, _told(body, _GIVEN_DEVICE), foreign)

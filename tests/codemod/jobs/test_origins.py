@@ -1192,13 +1192,12 @@ WORD = '"cuda" if torch.cuda.is_available() else "cpu"'
 @pytest.mark.parametrize(
     ("text", "who"),
     [
-        (f"from pkg.load import load_two\n\n\ndef run():\n    device = {WORD}\n    return load_two('base', device=device)\n", "load_two"),
         (f"class RunConfig:\n    device: str = {WORD}\n", "who reads RunConfig"),
         (f"import argparse\nfrom hooked_models import Hooked\n\nparser = argparse.ArgumentParser()\nparser.add_argument('--device', default={WORD})\n"
          "args = parser.parse_args()\nHooked.from_pretrained('base', device=args.device)\n", "this file"),
     ],
 )  # fmt: skip
-def test_a_word_that_another_file_hands_to_a_library_stays(
+def test_a_word_of_settings_that_are_handed_to_a_library_stays(
     place: Path, codemod: Callable[..., Ran], text: str, who: str
 ) -> None:
     """The package would look for CUDA, where it is told of the CPU today."""
@@ -1206,6 +1205,53 @@ def test_a_word_that_another_file_hands_to_a_library_stays(
     assert _rewritten(place, codemod, files) == set()
     ran = codemod("--verbose", "--force", ".", engine=REAL)
     assert f"a word that {who} hands to a package" in ran.out + ran.err
+
+
+def test_a_word_of_settings_goes_with_what_else_their_readers_take_to_cuda(
+    place: Path, codemod: Callable[..., Ran]
+) -> None:
+    """Model and numbers would lie on two devices otherwise; the package is told of the word, and so is the reader."""
+    files = LOADS | {
+        "pkg/made.py": f"import torch\n\n\nclass RunConfig:\n    device: str = {WORD}\n"
+    }
+    files["pkg/runner.py"] = (
+        "import torch\n" + LOADS["pkg/runner.py"] + "\n\ndef numbers(cfg, x):\n"
+        '    if cfg.device == "cuda":\n        torch.cuda.synchronize()\n'
+        "    return x.cuda() if torch.cuda.is_available() else x\n"
+    )
+    typed = (
+        "import argparse\nimport torch\nfrom hooked_models import Hooked\n\nparser = argparse.ArgumentParser()\n"
+        f"parser.add_argument('--device', choices=['cuda', 'cpu'], default={WORD})\nargs = parser.parse_args()\n"
+        "model = Hooked.from_pretrained('base', device=args.device)\n"
+    )
+    files["pkg/typed.py"] = typed
+    files["pkg/asks.py"] = (
+        typed + "x = torch.ones(3)\nif torch.cuda.is_available():\n    x = x.cuda()\n"
+    )
+    files["pkg/gives.py"] = typed + "from pkg.runner import numbers\n\nnumbers(args, model)\n"
+    changed = _rewritten(place, codemod, files)
+    assert {"pkg/made.py", "pkg/runner.py", "pkg/asks.py", "pkg/gives.py"} <= changed
+    assert "pkg/typed.py" not in changed
+    for name in ("made", "asks", "gives"):
+        assert '"cuda" if tdev.cuda.is_available()' in (place / f"pkg/{name}.py").read_text()
+    ran = codemod("--verbose", "--force", ".", engine=REAL)
+    assert (ran.out + ran.err).count("hands it to a package which calls torch itself") == 3
+
+
+def test_a_word_that_another_file_hands_to_a_library_is_the_device(
+    place: Path, codemod: Callable[..., Ran]
+) -> None:
+    """As where the library is called here: it and what else the function moves lie on the one that there is."""
+    files = LOADS | {
+        "pkg/made.py": "import torch\nfrom pkg.load import load_two\n\n\ndef run(x):\n"
+        f"    device = {WORD}\n    models = load_two('base', device=device)\n"
+        "    if torch.cuda.is_available():\n        x = x.cuda()\n    return [model(x) for model in models]\n\n\n"
+        f"def straight():\n    return load_two('base', device={WORD})\n",
+    }
+    _rewritten(place, codemod, files)
+    changed = (place / "pkg/made.py").read_text()
+    assert changed.count("tdev.cuda.is_available()") == 3
+    assert changed.count('str(tdev.device("cuda")) if tdev.cuda.is_available()') == 2
 
 
 def test_a_word_that_no_library_is_handed_is_chosen_anew(

@@ -13,11 +13,12 @@ import libcst as cst
 
 from tdev_core.codemod.engine.analysis.cudas import ASKS_OR_MOVES
 from tdev_core.codemod.engine.file import File
-from tdev_core.codemod.engine.handing_on import handed_to, hands_a_settings_device
+from tdev_core.codemod.engine.handing_on import gives_settings, takes_besides
 from tdev_core.codemod.engine.python.lines import Span
 from tdev_core.codemod.engine.rules.architecture import asks_for_nvidias, asks_for_the_build
 from tdev_core.codemod.engine.rules.arms import enclosing_function
 from tdev_core.codemod.engine.rules.early_exits import after_early_exit
+from tdev_core.codemod.engine.rules.handed_on import who_hands_settings_on
 from tdev_core.codemod.engine.rules.kernels_beside import (
     beside_a_flag,
     is_about_a_kernel,
@@ -33,10 +34,9 @@ from tdev_core.codemod.engine.rules.other_runtimes import (
     why_its_user_needs_it,
     without_messages,
 )
-from tdev_core.codemod.engine.rules.speaks_of_others import knows_mps
 from tdev_core.codemod.engine.staying import DOUBLE
 from tdev_core.codemod.engine.survey import GUARDED, is_for_tests
-from tdev_core.codemod.engine.vocabulary import DEVICE_NAME, NOTE, SETTINGS_CLASS
+from tdev_core.codemod.engine.vocabulary import DEVICE_NAME, NOTE
 
 # `scatter(data, [device])`, which copies to CUDA's devices alone where it is torch's or MMCV's.
 _SCATTERS = re.compile(r"(?<![\w.])((?:\w+\.)*)scatter\(\s*\w+,\s*\[")
@@ -362,41 +362,19 @@ def why_the_choice_stays(file: File, node: cst.CSTNode) -> str | None:
     return why_its_user_needs_it(file, node)
 
 
-_WORD_ALONE = re.compile(r"\s*(?:\w+[ \t]*=[ \t]*)?[\"']cuda(?::\d+)?[\"']\s*\Z")
-
-
 def _is_handed_on(file: File, node: cst.CSTNode) -> str | None:
-    """Name what hands the word that a question chooses to a package beside the tree, by another function of the tree or file.
+    """Name what hands the word that a question chooses for settings to a package beside the tree, which is nothing but CUDA's to it.
 
-    In a variable, as a field of a configuration or as the default of a command line: ``"cuda"`` is nothing to such a package where
-    there is another device. Given it in this file, a variable gets the device that there is.
+    Where other code of the files that read it asks for a device, all of them go to one: the word is then chosen anew, and told.
     """
-    tree = file.options.tree
-    if tree is None or file.options.program or file.options.style == "accelerator":
+    tree, choice = file.options.tree, device_choice(file, node)
+    if tree is None or choice is None or takes_besides(file.code):
         return None
-    choice = device_choice(file, node)
-    if choice is None or _WORD_ALONE.match(without_messages(file.tree.text(choice.body))) is None:
-        return None
-    holder = file.tree.parents[choice]
-    if isinstance(holder, cst.Arg):
-        if holder.keyword is None or holder.keyword.value != "default":
-            return None
-        own = tree.modules | tree.near
-        told = hands_a_settings_device(file.code, tree.handing.functions, own)
-        return "this file" if told else None
-    scopes = (
-        p for p in file.tree.ancestors(holder) if isinstance(p, (cst.FunctionDef, cst.ClassDef))
-    )
-    if isinstance(around := next(scopes, None), cst.ClassDef):
-        of_settings = SETTINGS_CLASS.search(around.name.value) is not None
-        return f"who reads {around.name.value}" if of_settings and tree.handing.settings else None
-    if knows_mps(file):
-        return None  # whose functions get the device that there is
-    home = enclosing_function(file, node)
-    span = file.tree.span(home) if home is not None else (0, len(file.tree.source))
-    text = file.tree.source[slice(*span)]
-    named = (handed_to(text, name, tree.handing.functions) for name in _chosen_names(file, node))
-    return next(filter(None, named), None)
+    if isinstance(file.tree.parents[choice], cst.Arg):
+        apart = tree.handing.divided and gives_settings(file.code)
+    else:
+        apart = tree.handing.divided
+    return None if apart else who_hands_settings_on(file, choice)
 
 
 def guards_tf32(file: File, node: cst.CSTNode) -> bool:

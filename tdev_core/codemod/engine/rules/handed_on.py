@@ -10,11 +10,13 @@ from tdev_core.codemod.engine.analysis.kinds import Kind
 from tdev_core.codemod.engine.analysis.literals import is_device_word
 from tdev_core.codemod.engine.analysis.nodes import descendants, dotted, string_value
 from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.handing_on import hands_a_settings_device
 from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.rules.import_order import STDLIB
+from tdev_core.codemod.engine.rules.other_runtimes import device_choice, without_messages
 from tdev_core.codemod.engine.rules.speaks_of_others import knows_mps
 from tdev_core.codemod.engine.rules.tensors import is_own_device
-from tdev_core.codemod.engine.vocabulary import LIBRARIES
+from tdev_core.codemod.engine.vocabulary import LIBRARIES, SETTINGS_CLASS
 from tdev_core.ecosystem.device_table import named
 
 FOREIGN = rule(
@@ -39,9 +41,11 @@ FOREIGN = rule(
     in a package that knows MPS by its name. What is given as a `device_map`
     goes to accelerate, whatever it is given to.
 
-    A word that is chosen elsewhere stays what it is: for a function of the tree that hands its `device` to such a package, as the
-    default of a command line whose device goes to one in that file, or as a field of a configuration
-    (`class RunConfig: device: str = "cuda" if torch.cuda.is_available() else "cpu"`) where the tree hands one's device on so.
+    So does one for a function of the tree that hands its `device` to such a package.
+
+    A word that is chosen for settings stays what it is: as the default of a command line whose device goes to such a package in that
+    file, or as a field of a configuration (`class RunConfig: device: str = "cuda" if torch.cuda.is_available() else "cpu"`) where the
+    tree hands one's device on so. Where a file that reads it asks for CUDA or moves to it besides, it is chosen anew, and told.
     """,
 )
 
@@ -106,6 +110,40 @@ def handed_on(file: File) -> None:
         elif library in LIBRARIES or _unknown(file, call):
             name = dotted(call.func) or "a call"
             file.find(UNKNOWN, node, f"{file.tree.text(node.value)} is handed to {name}")
+    for question in file.used:
+        choice = device_choice(file, question)
+        if choice is not None and (who := who_hands_settings_on(file, choice)) is not None:
+            file.find(
+                UNKNOWN,
+                choice,
+                f'this may be "cuda", and {who} hands it to a package which calls torch itself: give that str(tdev.device(...))',
+            )
+
+
+_WORD_ALONE = re.compile(r"\s*(?:\w+[ \t]*=[ \t]*)?[\"']cuda(?::\d+)?[\"']\s*\Z")
+
+
+def who_hands_settings_on(file: File, choice: cst.IfExp | cst.If) -> str | None:
+    """Name what hands a word to a package beside the tree that is chosen as a field of a configuration, or as the default of a command line."""
+    tree = file.options.tree
+    if tree is None or file.options.program or file.options.style == "accelerator":
+        return None
+    if _WORD_ALONE.match(without_messages(file.tree.text(choice.body))) is None:
+        return None
+    holder = file.tree.parents[choice]
+    if isinstance(holder, cst.Arg):
+        if holder.keyword is None or holder.keyword.value != "default":
+            return None
+        own = tree.modules | tree.near
+        told = hands_a_settings_device(file.code, tree.handing.functions, own)
+        return "this file" if told else None
+    scopes = (
+        p for p in file.tree.ancestors(holder) if isinstance(p, (cst.FunctionDef, cst.ClassDef))
+    )
+    around = next(scopes, None)
+    if not isinstance(around, cst.ClassDef) or SETTINGS_CLASS.search(around.name.value) is None:
+        return None
+    return f"who reads {around.name.value}" if tree.handing.settings else None
 
 
 def _is_for_lightning(node: cst.Arg) -> bool:
@@ -128,6 +166,8 @@ def _held(file: File, call: cst.Call, node: cst.Arg) -> None:
         return
     name, text = dotted(call.func) or file.tree.text(call.func), file.tree.text(value)
     said = f'{text} may be "cuda" and is handed to {name}, which calls torch itself'
+    if _outside(file, call.func) == "":
+        said = f'{text} may be "cuda" and is handed to {name}, and by that to a package which calls torch itself'
     func = call.func
     loads = isinstance(func, cst.Attribute) and func.attr.value == "load_from_checkpoint"
     if loads and node.keyword.value == "map_location":
@@ -272,11 +312,14 @@ def _last_name(func: cst.BaseExpression) -> str:
 
 
 def _is_foreign(file: File, func: cst.BaseExpression) -> bool:
-    """Tell whether a callable is of a package that is no part of the program, and calls torch by itself."""
-    library = _outside(file, func)
+    """Tell whether a callable is of a package that is no part of the program, and calls torch by itself, or hands its device to one."""
+    library, tree = _outside(file, func), file.options.tree
     if library in LIBRARIES:
         return True
-    return file.options.tree is not None and bool(library) and library not in _NOT_TORCH
+    if tree is None:
+        return False
+    of_another = bool(library) and library not in _NOT_TORCH
+    return of_another or _last_name(func) in tree.handing.functions
 
 
 def _leaves(file: File, call: cst.Call, node: cst.Arg) -> bool:
