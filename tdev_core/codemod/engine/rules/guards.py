@@ -410,7 +410,8 @@ def _puts_a_number_behind(file: File, node: cst.CSTNode) -> bool:
 def _is_given_with_double(file: File, node: cst.CSTNode) -> bool:
     """Tell whether a variable that keeps what is chosen is given in one line with double precision, or with NumPy's numbers of that.
 
-    In a test it is enough that one function does both: what runs on the CPU today would fail on MPS.
+    In a test it is enough that one function does both, and none that uses the variable takes anything to CUDA by another question:
+    what runs on the CPU today would fail on MPS.
     """
     home = enclosing_function(file, node)
     span = file.tree.span(home) if home is not None else (0, len(file.tree.source))
@@ -424,8 +425,33 @@ def _is_given_with_double(file: File, node: cst.CSTNode) -> bool:
             return True
         if is_for_tests(PurePath(file.filename)):
             if any(used.search(each) for each in _that_make_doubles(text)):
-                return True
+                return not _is_asked_besides(file, node, span, used)
     return False
+
+
+def _is_asked_besides(file: File, node: cst.CSTNode, span: Span, used: re.Pattern[str]) -> bool:
+    """Tell whether a function at a margin, or a class, that uses a variable goes to CUDA in another way as well.
+
+    All that it has would go to the device that there is, but what lies where the variable says.
+    """
+    choice = device_choice(file, node)
+    # What a flag opens goes with it.
+    goes = _ASKS if choice is None else _GOES_TO_CUDA
+    low, high = file.tree.span(choice or file.tree.statement(node))
+    code = _DECORATED.sub("", file.code[span[0] : low] + file.code[high : span[1]])
+    units = [unit for unit in _UNIT.split(code) if used.search(unit)]
+    if any(goes.search(unit) for unit in units):
+        return True
+    others = "|".join(_ASKED_AT_A_MARGIN.findall(code))
+    other = re.compile(rf"(?<![\w.])(?:{others})\b(?![ \t]*=(?!=))")
+    return bool(others) and any(other.search(unit) for unit in units)
+
+
+_ASKS = re.compile(r"\bcuda\.(?:is_available|device_count)\b")
+_GOES_TO_CUDA = re.compile(rf"{_ASKS.pattern}|\.cuda\(|(?<![!=]=)(?<![!=]= )[\"']cuda\b")
+_ASKED_AT_A_MARGIN = re.compile(rf"^(\w+)[ \t]*=[^\n]*{_ASKS.pattern}", re.MULTILINE)
+# What decides whether a test runs at all.
+_DECORATED = re.compile(r"^[ \t]*@[^\n]*", re.MULTILINE)
 
 
 @lru_cache(maxsize=4)

@@ -1,0 +1,23 @@
+import torch
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+HAS_GPU = torch.cuda.is_available()
+
+
+def test_sums():
+    assert torch.zeros(3, device=device).double().sum() == 0
+
+
+def test_adds():
+    total = torch.zeros(3, device=device)
+    step = torch.ones(3)
+    if torch.cuda.is_available():
+        step = step.cuda()
+    assert (total + step).sum() == 3
+
+
+def test_scales():
+    factor = torch.ones(3)
+    if HAS_GPU:
+        factor = factor.cuda()
+    assert (torch.ones(3, device=device) * factor).sum() == 3
