@@ -64,7 +64,6 @@ def gives_a_reason(file: File, node: cst.CSTNode) -> bool:
 
 CHOOSES_A_WORD = "decides a word of another library's, which knows CUDA and no device of tdev's"
 _GPU = re.compile(r"[\"']gpu[\"']", re.IGNORECASE)
-_GIVES_GPU = re.compile(r"\s*return[ \t]+[\"']gpu[\"']\s*", re.IGNORECASE)
 
 
 def only_chooses_a_word(file: File, asked: cst.CSTNode) -> bool:
@@ -91,8 +90,6 @@ def only_chooses_a_word(file: File, asked: cst.CSTNode) -> bool:
         return False
     if isinstance(choice.orelse, cst.If):
         return False
-    if _GIVES_GPU.fullmatch(file.tree.text(choice.body)) is not None:
-        return True
     bodies = [choice.body, *([choice.orelse.body] if isinstance(choice.orelse, cst.Else) else [])]
     lines = [line for body in bodies for line in file.tree.text(body).strip().splitlines()]
     sets = [_SETS.fullmatch(line.strip()) for line in lines]
