@@ -162,8 +162,10 @@ class ProgramTree:
     """Functions that let a test run where such a question says yes alone."""
     cudas_classes: frozenset[str] = frozenset()
     """Classes of CUDA's modules beside those of other accelerators, of which no object can be made without CUDA."""
-    unable: frozenset[str] = frozenset()
-    """Functions and classes at a margin that work on CUDA and the CPU alone by what they say, and those that speak of one."""
+    unable: Mapping[str, str] = field(default_factory=dict)
+    """Functions and classes at a margin that work on CUDA and the CPU alone by what they say, and those that speak of one; and whose
+    device is to blame for it.
+    """
     handing: Handing = field(default_factory=Handing)
     """What hands a device on to a package beside the tree."""
     set_on_others: Mapping[str, int] = field(default_factory=dict)

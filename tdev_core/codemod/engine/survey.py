@@ -318,7 +318,7 @@ class Survey:
         self._switches: set[bytes] = set()
         self._built_on: set[str] = set()
         self._by_cuda_alone: set[str] = set()
-        self._unable: tuple[set[str], set[str]] = set(), set()
+        self._unable: tuple[dict[str, str], dict[str, str]] = {}, {}
         self._chooses = ""
         self._remains = ""
         self._platforms: dict[tuple[PurePath, str], dict[str, str]] = {}

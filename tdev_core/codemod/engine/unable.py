@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 
 from tdev_core.codemod.engine.vocabulary import RUNTIMES, names_of_runtimes, without_prose
@@ -66,10 +66,11 @@ def units(raw: bytes) -> Iterator[tuple[str, bytes]]:
         yield found[1].decode(), raw[found.start() : at]
 
 
-def unable(raw: bytes) -> tuple[set[str], set[str]]:
-    """Return the functions and classes of a file that work on CUDA and the CPU alone by what they say themselves.
+def unable(raw: bytes) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the functions and classes of a file that work on CUDA and the CPU alone by what they say themselves, and whose device it is.
 
-    First those that ask a device, then those that ask a word: ``"cuda"`` passes there, whatever it stands for.
+    First those that ask a device, then those that ask a word: ``"cuda"`` passes there, whatever it stands for. The device that a
+    runtime is told is that of what is called.
     """
     signs = []
     if b"'cpu'" in raw or b'"cpu"' in raw:
@@ -78,8 +79,8 @@ def unable(raw: bytes) -> tuple[set[str], set[str]]:
         signs.append(_DOUBLE)
     if (runtime := _tells_a_runtime(raw)) is not None:
         signs.append(runtime)
-    told: set[str] = set()
-    words: set[str] = set()
+    told: dict[str, str] = {}
+    words: dict[str, str] = {}
     for name, text in units(raw) if signs else ():
         for sign in signs:
             found = sign.search(text)
@@ -88,41 +89,48 @@ def unable(raw: bytes) -> tuple[set[str], set[str]]:
             if sign is _CHAIN and _ASKS_FOR_BOTH.search(text) is None:
                 continue
             asked = text[max(0, found.start() - len(".type ")) : found.end()]
-            (told if sign in (_DOUBLE, runtime) or b".type" in asked else words).add(name)
-    return told, words - told
+            asks_a_device = sign in (_DOUBLE, runtime) or b".type" in asked
+            whose = found[0].partition(b"(")[0].decode("latin-1") if sign is runtime else name
+            (told if asks_a_device else words).setdefault(name, whose)
+    return told, {name: whose for name, whose in words.items() if name not in told}
 
 
 def with_users(
-    told: set[str], words: set[str], texts: Iterable[bytes], modules: Collection[str]
-) -> frozenset[str]:
-    """Return these functions and classes, and those that speak of one: by its name, or as one of a module's of the tree.
+    told: Mapping[str, str],
+    words: Mapping[str, str],
+    texts: Iterable[bytes],
+    modules: Collection[str],
+) -> Mapping[str, str]:
+    """Return these functions and classes, and those that speak of one, by its name or as one of a module's of the tree: each with whose
+    device it is.
 
     One that asks a word itself, and speaks of no other, may choose that word.
     """
     if not told and not words:
-        return frozenset()
+        return {}
     texts = list(texts)
     counted = Counter(name.decode() for raw in texts for name in _UNIT.findall(raw))
-    found = told | words
-    new = {name for name in found if counted[name] == 1}
+    found = {**words, **told}
+    new = {name: whose for name, whose in found.items() if counted[name] == 1}
     while new:
-        new = {
-            name
-            for name, text in _units_with(texts, new)
-            if name not in found and counted[name] == 1 and _speaks(text, new, modules)
-        }
-        found |= new
+        users: dict[str, str] = {}
+        for name, text in _units_with(texts, new):
+            if name not in found and counted[name] == 1:
+                if spoken := _spoken(text, new, modules):
+                    users[name] = new[spoken]
+        found |= users
+        new = users
         if len(new) > _MANY:
-            return frozenset(told)
+            return dict(told)
     alone = {
         name
         for name, text in _units_with(texts, words)
-        if name in words and not _speaks(text, found - {name}, modules)
+        if name in words and not _spoken(text, found.keys() - {name}, modules)
     }
-    return frozenset(found - alone)
+    return {name: whose for name, whose in found.items() if name not in alone}
 
 
-def _units_with(texts: list[bytes], names: set[str]) -> Iterator[tuple[str, bytes]]:
+def _units_with(texts: list[bytes], names: Iterable[str]) -> Iterator[tuple[str, bytes]]:
     """Yield the units of the files that have one of these names: a plain search is many times faster than a pattern."""
     wanted = [name.encode() for name in names]
     for raw in texts:
@@ -134,14 +142,16 @@ _MANY = 60
 """Functions and classes that speak of one at once: it is then one of many ways, and no limit of theirs."""
 
 
-def _speaks(text: bytes, names: set[str], modules: Collection[str]) -> bool:
+def _spoken(text: bytes, names: Collection[str], modules: Collection[str]) -> str:
+    """Return the first of these names that a text speaks of; the empty name for none."""
     if not names or (named := _named(frozenset(names))).search(text) is None:
-        return False
+        return ""
     code = without_prose(text.decode("latin-1")).encode("latin-1")
-    return any(found[1] is None or found[1].decode() in modules for found in named.finditer(code))
+    own = (f for f in named.finditer(code) if f[1] is None or f[1].decode() in modules)
+    return next((found[2].decode() for found in own), "")
 
 
 @lru_cache(maxsize=4)
 def _named(names: frozenset[str]) -> re.Pattern[bytes]:
     of = "|".join(sorted(names)).encode()
-    return re.compile(rb"(?<![\w.])(?:(\w+)\.)?(?:%s)\b" % of)
+    return re.compile(rb"(?<![\w.])(?:(\w+)\.)?(%s)\b" % of)

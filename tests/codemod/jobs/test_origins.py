@@ -1118,6 +1118,25 @@ def test_a_device_for_what_refuses_others_stays(
     assert _rewritten(place, codemod, files) == {"pkg/other.py"}
 
 
+@pytest.mark.parametrize(
+    ("refusing", "whose"),
+    [(IN_LIST, "Unit"), (IN_DOUBLE, "path"), (TOLD, "ctranslate2.models.Whisper")],
+)
+def test_whose_device_it_is_is_named(
+    place: Path, codemod: Callable[..., Ran], refusing: str, whose: str
+) -> None:
+    """And not who uses that by what uses it."""
+    called = "path" if "def path" in refusing else "Unit"
+    files = {
+        "refusing.py": refusing,
+        "uses.py": f"from refusing import {called}\n\n\ndef align(x, device):\n    return {called}(x, device)\n",
+        "runs.py": f"import torch\nfrom uses import align\n\n\ndef main(x):\n    {CHOICE}\n    return align(x, device)\n",
+    }
+    assert _rewritten(place, codemod, files) == set()
+    ran = codemod("--verbose", "--force", ".", engine=REAL)
+    assert f"guards the device of {whose}, which works on CUDA" in ran.out + ran.err
+
+
 def test_who_only_speaks_of_what_refuses_others_is_given_any(
     place: Path, codemod: Callable[..., Ran]
 ) -> None:

@@ -77,7 +77,7 @@ def _doubles(file: File) -> None:
     tree = file.python
     if tree is None or any("double precision" in f.message for f in file.findings.values()):
         return
-    unable = file.options.tree.unable if file.options.tree is not None else frozenset()
+    unable = file.options.tree.unable if file.options.tree is not None else {}
     if knows_mps(file):
         return
     given = is_of_cuda(file.options.tree, file.filename)

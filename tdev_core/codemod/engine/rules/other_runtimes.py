@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Collection
 
 import libcst as cst
 
@@ -103,13 +104,13 @@ def why_its_user_needs_it(file: File, question: cst.CSTNode) -> str | None:
         lines = file.tree.text(home).splitlines()
         if any(_TO_DOUBLE.search(line) and not _ON_THE_CPU.search(line) for line in lines):
             return f"the device of {home.name.value}, which computes in double precision"
-    unable = file.options.tree.unable if file.options.tree is not None else frozenset()
+    unable = file.options.tree.unable if file.options.tree is not None else {}
     if not unable:
         return None
     unit = around[-1].name.value if around else _given_to(file, choice, unable)
-    return (
-        f"the device of {unit}, which works on CUDA and the CPU alone" if unit in unable else None
-    )
+    if unit not in unable:
+        return None
+    return f"the device of {unable[unit]}, which works on CUDA and the CPU alone"
 
 
 def device_choice(file: File, question: cst.CSTNode) -> cst.IfExp | cst.If | None:
@@ -147,7 +148,7 @@ def _is_kept(file: File, choice: cst.IfExp | cst.If) -> bool:
     return re.search(r"\bself\.\w+[ \t]*(?::[^=\n]+)?=(?!=)", text) is not None
 
 
-def _given_to(file: File, choice: cst.IfExp | cst.If, names: frozenset[str]) -> str:
+def _given_to(file: File, choice: cst.IfExp | cst.If, names: Collection[str]) -> str:
     """Return which of these a script gives the device that it chooses at its margin; the empty name for none."""
     text = file.tree.text(file.tree.statement(choice))
     kept = re.match(r"(?:if\b[^\n]*\s+)?(\w+)[ \t]*(?::[^=\n]+)?=(?!=)", text)
