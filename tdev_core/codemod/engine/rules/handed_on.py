@@ -165,9 +165,10 @@ def _held(file: File, call: cst.Call, node: cst.Arg) -> None:
     if not isinstance(value, (cst.Name, cst.Attribute)):
         return
     name, text = dotted(call.func) or file.tree.text(call.func), file.tree.text(value)
-    said = f'{text} may be "cuda" and is handed to {name}, which calls torch itself'
-    if _outside(file, call.func) == "":
-        said = f'{text} may be "cuda" and is handed to {name}, and by that to a package which calls torch itself'
+    library = "which calls torch itself"
+    if _hands_on(file, call.func):
+        library = "and by that to a package which calls torch itself"
+    said = f'{text} may be "cuda" and is handed to {name}, {library}'
     func = call.func
     loads = isinstance(func, cst.Attribute) and func.attr.value == "load_from_checkpoint"
     if loads and node.keyword.value == "map_location":
@@ -313,13 +314,16 @@ def _last_name(func: cst.BaseExpression) -> str:
 
 def _is_foreign(file: File, func: cst.BaseExpression) -> bool:
     """Tell whether a callable is of a package that is no part of the program, and calls torch by itself, or hands its device to one."""
-    library, tree = _outside(file, func), file.options.tree
-    if library in LIBRARIES:
+    library = _outside(file, func)
+    if library in LIBRARIES or _hands_on(file, func):
         return True
-    if tree is None:
-        return False
-    of_another = bool(library) and library not in _NOT_TORCH
-    return of_another or _last_name(func) in tree.handing.functions
+    return file.options.tree is not None and bool(library) and library not in _NOT_TORCH
+
+
+def _hands_on(file: File, func: cst.BaseExpression) -> bool:
+    """Tell whether a function of the tree hands the device that it is given to such a package."""
+    tree = file.options.tree
+    return tree is not None and _last_name(func) in tree.handing.functions
 
 
 def _leaves(file: File, call: cst.Call, node: cst.Arg) -> bool:
