@@ -120,3 +120,31 @@ def test_the_note_of_an_import_is_one_for_the_linter_in_use(other: str, note: st
     changed = rewrite(code, Names.load(), options, filename="/src/pkg/base.py").code
     assert changed == f"import tdev  # {note}\n{code}"
     assert rewrite(changed, Names.load(), options, filename="/src/pkg/base.py").code == changed
+
+
+@pytest.mark.parametrize(
+    ("mark", "note"),
+    [
+        ("", 'noqa: F401 (lets .cuda() and .to("cuda") run anywhere)'),
+        ("noqa: E402", 'noqa: E402, F401 (lets .cuda() and .to("cuda") run anywhere)'),
+        (
+            "pylint: disable=wrong-import-position",
+            "noqa: F401 (lets .cuda() run anywhere); pylint: disable=wrong-import-position,unused-import",
+        ),
+        (
+            "noqa: E402  # pylint: disable=invalid-name,wrong-import-position",
+            "noqa: E402, F401 (lets .cuda() run anywhere); pylint: disable=wrong-import-position,unused-import",
+        ),
+    ],
+)
+def test_the_note_of_an_import_below_code_is_one_comment(mark: str, note: str) -> None:
+    """For each linter that reads the line beside it, whatever the rest of the tree speaks to."""
+    above = "import sys\n\nsys.path.append('lib')\n"
+    code = f"{above}import torch{f'  # {mark}' if mark else ''}\n\n\ndef f(x):\n    return torch.relu(x.cuda())\n"
+    seen = Survey()
+    for name, text in (("base", code), ("other", "y = 1  # noqa\n")):
+        seen.see(PurePath(f"/src/pkg/{name}.py"), text.encode(), "pkg")
+    changed = rewrite(
+        code, Names.load(), Options(tree=seen.tree()), filename="/src/pkg/base.py"
+    ).code
+    assert changed == code.replace("import torch", f"import tdev  # {note}\nimport torch", 1)

@@ -13,7 +13,7 @@ from tdev_core.codemod.engine.analysis.nodes import dotted
 from tdev_core.codemod.engine.file import File, is_docstring
 from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.rules.import_order import STDLIB, among, place, put, set_apart
-from tdev_core.codemod.engine.rules.moves import MOVES
+from tdev_core.codemod.engine.rules.moves import MOVES, NOTE_FOR_PYLINT
 
 IMPORT = rule(
     "import",
@@ -103,10 +103,18 @@ _LATE = re.compile(
 
 
 def marked_late(file: File, row: int, comment: str = "") -> str:
-    """Return a comment of an import beside the one on a row, with that one's marks for linters: it may stand below code."""
+    """Return a comment of an import beside the one on a row, with that one's marks for linters: it may stand below code.
+
+    ``comment`` is the note of one that is there for its shims, if it is.
+    """
     line = file.tree.line_text(row)
-    for found in _LATE.finditer(line[line.find("#") :] if "#" in line else ""):
-        if found[1] is None:
+    marks = list(_LATE.finditer(line[line.find("#") :] if "#" in line else ""))
+    if comment and any(found[3] for found in marks):
+        comment = NOTE_FOR_PYLINT  # which reads this file, too
+    for found in marks:
+        if found[3] and found[3] in comment:
+            comment = comment.replace(found[3], f"{found[3]}{found[4]},", 1)
+        elif found[1] is None:
             comment += f"  # {found[2] or found[3] + found[4]}"
         elif "# noqa: " in comment:
             comment = comment.replace("# noqa: ", f"# noqa: {found[1]}, ", 1)

@@ -45,13 +45,13 @@ MOVES = rule(
 # What makes a shim needed: a name of CUDA, or what a person typed.
 _NEED_SHIMS = frozenset({Kind.CUDA, Kind.TYPED})
 _NOTE = '  # noqa: F401 (lets .cuda() and .to("cuda") run anywhere)'
-_NOTE_FOR_PYLINT = "  # noqa: F401 (lets .cuda() run anywhere); pylint: disable=unused-import"
+NOTE_FOR_PYLINT = "  # noqa: F401 (lets .cuda() run anywhere); pylint: disable=unused-import"
 
 
 def shim_note(file: File) -> str:
     """Return the comment of an import that is there for its shims, in the words of the linter that the tree's code speaks to."""
     tree = file.options.tree
-    return _NOTE_FOR_PYLINT if tree is not None and tree.marked_for_pylint else _NOTE
+    return NOTE_FOR_PYLINT if tree is not None and tree.marked_for_pylint else _NOTE
 
 
 def moves(file: File) -> None:
