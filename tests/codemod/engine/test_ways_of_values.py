@@ -1649,7 +1649,12 @@ def test_a_device_that_a_property_of_settings_and_of_their_heirs_makes(
 
 @pytest.mark.parametrize(
     ("base", "real"),
-    [("EnvBase", True), ("LightningModule", True), ("Env", False)],
+    [
+        ("SentenceTransformer", True),
+        ("LightningModule", True),
+        ("EnvBase", False),  # which makes one of whatever word it is given
+        ("Env", False),
+    ],
 )
 def test_an_object_whose_class_inherits_a_device_from_another_package(
     base: str, real: bool
