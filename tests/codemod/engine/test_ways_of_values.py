@@ -1667,34 +1667,59 @@ def test_an_object_whose_class_inherits_a_device_from_another_package(
     assert changed(files, "tables.py") is not real
 
 
+KEEPS_A_DEVICE = (
+    "class Low:\n    def __init__(self, low, device):\n        self.device = low.grad.device\n"
+)
+MAKE_NAMELESS = (
+    "\nTurn = namedtuple('Turn', 'name device')\n",
+    "\nTURN = SimpleNamespace(name=str(1), device='cuda:1')\n",
+    "\nclass Turn:\n    def __init__(self, **given):\n        self.__dict__.update(given)\n\n\n"
+    "def turn(of):\n    return Turn(name=str(1), device='cuda:1')\n",
+)
+
+
+@pytest.mark.parametrize(
+    ("item", "more", "real"),
+    [
+        *(("turns[0]", more, False) for more in MAKE_NAMELESS),
+        ("turns[0]", "\n@dataclass\nclass Turn:\n    device: str = 'cuda:1'\n", False),
+        ("turns[0]", "", True),
+        ("turns[0]", MAKE_NAMELESS[2].replace("Turn", "TurnConfig"), True),
+        ("turns[0]", MAKE_NAMELESS[2].replace("device=", "at="), True),
+        ("args[0]", MAKE_NAMELESS[0], True),
+        ("turns['a']", MAKE_NAMELESS[0], True),
+        ("inputs[0]", MAKE_NAMELESS[0], True),
+        ("[x.abs() for x in inputs][0]", MAKE_NAMELESS[0], True),
+        ("asked[0]", MAKE_NAMELESS[0], True),
+    ],
+)
+def test_an_item_of_what_may_hold_words_for_devices(item: str, more: str, real: bool) -> None:
+    files = {
+        "kinds.py": f"from collections import namedtuple\nfrom types import SimpleNamespace\n{more}",
+        "uses.py": "import torch\n\n\ndef g(turns, inputs, asked, n, *args):\n    print(asked[0].unsqueeze(1))\n"
+        f"    return torch.zeros(n, device={item}.device)\n",
+    }
+    assert changed(files, "uses.py") is not real
+
+
 @pytest.mark.parametrize(
     ("given", "more", "real"),
     [
-        ("lows[0][0]", "", True),
-        ("lows[-1]", "", True),
-        ("args[0]", "", True),
-        ("lows[at]", "", False),
-        ("cfgs[0]", "", False),
-        ("lows[0]['cfg']", "", False),
-        (
-            "lows[0]",
-            "class Low:\n    def __init__(self, device):\n        self.device = device\n",
-            False,
-        ),
-        (
-            "lows[0]",
-            "class Low:\n    def __init__(self, low):\n        self.device = low.grad.device\n",
-            True,
-        ),
-        (
-            "lows[0]",
-            "class Low:\n    def __init__(self, device='cuda'):\n        self.device = device\n",
-            False,
-        ),
+        ("lows[0][0]", KEEPS_A_DEVICE, True),
+        ("lows[-1]", KEEPS_A_DEVICE, True),
+        ("args[0]", KEEPS_A_DEVICE, True),
+        ("lows[at]", KEEPS_A_DEVICE, False),
+        ("cfgs[0]", KEEPS_A_DEVICE, False),
+        ("lows[0]['cfg']", KEEPS_A_DEVICE, False),
+        ("lows[0]", "", False),
+        *(("lows[0]", KEEPS_A_DEVICE + more, False) for more in MAKE_NAMELESS),
+        ("lows[0]", KEEPS_A_DEVICE + "\nTURN = namedtuple('Turn', 'name devices')\n", True),
+        ("lows[0]", KEEPS_A_DEVICE.replace("low.grad.device", "device"), False),
+        ("lows[0]", KEEPS_A_DEVICE.replace("low.grad.device", "device = 'cuda'"), False),
     ],
 )
 def test_what_is_taken_out_by_a_number(given: str, more: str, real: bool) -> None:
-    """A tensor, where no class of the tree keeps a word for its device."""
+    """A tensor, where classes of the tree keep a device and each of them a real one, and nothing else has one."""
     files = {
         "made.py": function("", parameters="device"),
         "uses.py": f"from .made import f\n{more}\n\ndef g(lows, cfgs, at, *args):\n    return f({given}.device)\n",

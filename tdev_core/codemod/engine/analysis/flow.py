@@ -398,7 +398,9 @@ class Flow:
 
     def _may_keep_a_word(self, base: cst.BaseExpression, attr: str) -> bool:
         """Tell whether an object may be of a class of the tree that keeps what a person typed."""
-        name = dotted(base) if self.known.words else None
+        if not self.known.words:
+            return False
+        name = self.tree.text(base) if isinstance(base, cst.Subscript) else dotted(base)
         if name is None:
             return False
         homes = [p for p in self.tree.ancestors(base) if isinstance(p, cst.FunctionDef)]

@@ -86,6 +86,13 @@ _OWNERS = re.compile(rb"(\w+)(?:\[[^\[\]]*\])*\.device\b")
 _BY_ITSELF = re.compile(rb"[ \t]*(?:\w+_)?\Z")
 _KEPT_BY_NAME = re.compile(rb"device[ \t]*(?:=(?!=)|:)")
 _KEPT = re.compile(rb"device[ \t]*(?:=(?!=)|:|\(self\))")
+# What makes objects that have a device and no class which keeps one, by the sign without which there is none; with their name,
+# where that is to be seen.
+_MAKES_NAMELESS = {
+    b"namedtuple(": re.compile(rb"namedtuple\(\s*[\"'](\w+)[\"'][^)]*\bdevice\b"),
+    b"Namespace(": re.compile(rb"(\w*Namespace)\((?:[^()]|\([^()]*\))*?\bdevice[ \t]*=(?!=)"),
+    b"__dict__.update(": re.compile(rb"self\.__dict__\.update\(()"),
+}
 _GIVES_ANOTHER = re.compile(rb"\.(?<!self\.)(?<!cls\.)((?:\w+_)?device)[ \t]*=(?!=)")
 _KEEPS = re.compile(rb"(?:self\.|def[ \t]+)((?:\w+_)?)\Z")
 _OF_ALL = re.compile(rb"\n[ \t]+((?:\w+_)?)\Z")
@@ -558,7 +565,7 @@ class _Text:
     """One file, of which statements are parsed when they are asked for."""
 
     def __init__(self, raw: bytes, known: Known, of_tests: bool = False) -> None:
-        self._of_tests = of_tests
+        self.of_tests = of_tests
         self.raw = raw
         self._known = known
         self._parsed: dict[int, _Statement | None] = {}
@@ -646,7 +653,7 @@ class _Text:
             return None
         tree = PythonTree(Lines(text), module)
         return _Statement(
-            tree, Devices(tree, self.source, self._known, self._above), self.source, self._of_tests
+            tree, Devices(tree, self.source, self._known, self._above), self.source, self.of_tests
         )
 
 
@@ -1369,7 +1376,7 @@ class _Tree:
     def _keeps(self, name: str, attr: str) -> bool:
         """Tell whether what a class keeps in an attribute, or one that it inherits from, is a real device.
 
-        Of no name, what all of them do, settings aside.
+        Of no name, what all of them do, settings aside, where there is one and nothing else that has a device.
         """
         found = [
             (self._texts[number].at(at), owner)
@@ -1377,8 +1384,9 @@ class _Tree:
             if owner == name or not name and SETTINGS_CLASS.search(owner) is None
         ]
         self._leans_on.clear()
-        if found:
-            real = all(self._is_kept(statement, owner, attr) for statement, owner in found)
+        if found or not name:
+            seen = bool(name) or bool(found) and not self._nameless
+            real = seen and all(self._is_kept(each, owner, attr) for each, owner in found)
         else:
             above = {base for _, _, bases in self._tree.classes.get(name, ()) for base in bases}
             real = all([self._inherits(base, attr) for base in above - {name}])
@@ -1441,7 +1449,27 @@ class _Tree:
             or f"{owner}.{attr}" in KEPT_BY_OTHERS
             or self._is_the_one_that_sets(owner, number, at)
         }
-        return frozenset(f"{key.of}.{key.name}" for key in keys - self.real(keys))
+        nameless = {f"{name}.device" for name in self._nameless}
+        return frozenset(f"{key.of}.{key.name}" for key in keys - self.real(keys)) | nameless
+
+    @cached_property
+    def _nameless(self) -> set[str]:
+        """What makes objects with a device that no class of the tree is seen to keep, tests and settings aside."""
+        found: set[str] = set()
+        for text in self._texts:
+            for sign, pattern in _MAKES_NAMELESS.items():
+                if sign in text.raw and not text.of_tests:
+                    for made in pattern.finditer(text.raw):
+                        owner = made[1] or _class_around(text.raw, made.start())
+                        if made[1] or owner and self._takes_any(owner):
+                            found.add(owner.decode())
+        return {name for name in found if SETTINGS_CLASS.search(name) is None}
+
+    def _takes_any(self, owner: bytes) -> bool:
+        """Tell whether a class that keeps whatever it is given is made with a device: ``Job(device="cuda:1")``."""
+        made = re.compile(owner + rb"\((?:[^()]|\([^()]*\))*?\bdevice[ \t]*=(?!=)")
+        texts = (self._texts[number].raw for number in self._with_word(owner))
+        return not self._has_keeper(owner.decode(), "device") and any(map(made.search, texts))
 
     def _is_the_one_that_sets(self, owner: str, number: int, at: int) -> bool:
         """Tell whether a class of a name that no other has sets its device at a place in a text, and has no method for it."""

@@ -560,7 +560,9 @@ class Devices(Tensors):
                 key = at.value if isinstance(at, ast.Constant) else None
                 if isinstance(key, int):
                     return not _is_of_several_settings(inner) and (
-                        self._known.inherits("", "device") and not self._known.keeps_words("device")
+                        used_as_tensor(self._source, text)
+                        or self._known.inherits("", "device")
+                        and not self._known.keeps_words("device")
                     )
                 if isinstance(node, ast.Call):
                     return self._is_made_by_its_class(inner)

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from tdev_core.codemod.engine.api import ProgramTree
 from tdev_core.codemod.engine.asked import Asked
-from tdev_core.codemod.engine.vocabulary import SETTINGS_CLASS, snake
+from tdev_core.codemod.engine.vocabulary import SETTINGS_CLASS, TENSOR_WORD, snake
 
 
 def _nothing(_: Asked) -> bool:
@@ -69,8 +69,12 @@ class Known:
 
         Its annotation does, or who asks whether it is of that class. Where a file speaks of that class so does its name,
         ``chain`` of ``SerialChain``, and who asks whether there is such an attribute, which torch's own modules have not.
-        ``text`` is what the object is used in, ``source`` the whole of that.
+        ``text`` is what the object is used in, ``source`` the whole of that. What is taken out by a number, ``jobs[0]``, may
+        be of any class, unless it is called as tensors are, or is an argument of a function.
         """
+        if owner[-1:] == "]" and (item := _ITEM.fullmatch(owner)) is not None:
+            named = item[1] == "args" or TENSOR_WORD.search(item[1]) is not None
+            return not named and self.keeps_words(attr)
         classes = _spoken_of(self.words, attr, source) if self.words else ()
         return bool(classes) and _may_be_of(classes, owner, attr, text)
 
@@ -87,6 +91,9 @@ class Known:
         top = module.partition(".")[0]
         return not top or top in self.modules
 
+
+# An item that is taken out by its number, and what it is taken from: `self.jobs[0]`.
+_ITEM = re.compile(r"(?:[^\n]*\.)?(\w+)(?:\[[^\[\]]*\])*\[\s*-?\d+\s*\]")
 
 # What leaves open of which class an object is: a module, or anything.
 _SAYS_NO_MORE = re.compile(r"[\"']?(?:(?:torch\.)?nn\.)?(?:Module|Any|object)[\"']?")
