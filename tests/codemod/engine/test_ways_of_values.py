@@ -1754,6 +1754,9 @@ def test_what_one_of_torchs_layers_gives(layer: str, real: bool) -> None:
         ("Pose: TypeAlias = Config", False),
         ("Pose = torch.Tensor\nPose = Config", False),
         ("class Pose:\n    def __init__(self, device):\n        self.device = device", False),
+        ("def f(x):\n    Pose = torch.Tensor\n    return x", False),
+        ("class Names:\n    Pose = torch.Tensor", False),
+        ("if 1:\n    Pose = torch.Tensor", True),
     ],
 )
 def test_a_name_that_stands_for_tensors_in_annotations(alias: str, real: bool) -> None:
@@ -1874,3 +1877,97 @@ def test_what_a_dictionary_keeps_for_torch(kept: str, given: str, real: bool) ->
         f"    return Plain({given})\n"
     )
     assert changed({"made.py": text}, "made.py") is not real
+
+
+@pytest.mark.parametrize(
+    ("imports", "said", "real"),
+    [
+        ("from .types import Pose", "Pose", True),
+        ("from . import types", "types.Pose", True),
+        ("from pkg.types import *", "Pose", True),
+        ("from torch import Tensor as Pose", "Pose", True),
+        ("from otherlib import Pose", "Pose", False),
+        ("from otherlib import Placed as Pose", "Pose", False),
+        ("from otherlib import *", "Pose", False),
+        ("import otherlib", "otherlib.Pose", False),
+        ("import otherlib.types as ot", "'ot.Pose'", False),
+    ],
+)
+def test_a_name_for_tensors_is_that_of_another_package_elsewhere(
+    imports: str, said: str, real: bool
+) -> None:
+    files = {
+        "types.py": "import torch\n\nPose = torch.Tensor\n",
+        "uses.py": f"import torch\n{imports}\n\n\ndef start(tf: {said}, n):\n    return torch.zeros(n, device=tf.device)\n",
+    }
+    assert changed(files, "uses.py") is not real
+
+
+KEPT_AND_GIVEN = """import torch
+
+
+class Drive:
+    def __init__(self, place):
+        self.device = torch.device(place)
+
+
+class FastDrive(Drive):
+    pass
+
+
+def start(of: {said}, n):
+    return torch.zeros(n, device=of.device)
+
+
+def plan(of, other):
+    {given}
+    return start(of, 2)
+"""
+
+
+@pytest.mark.parametrize("said", ["Drive", "Drive | FastDrive", "FastDrive"])
+@pytest.mark.parametrize(
+    ("given", "real"),
+    [
+        ("pass", True),
+        ("of.place = 'cuda'", True),
+        ("other.device = 'cuda'", True),
+        ("of.device = torch.device('cuda')", True),
+        ("of.device = 'cuda'", False),
+        ("kept = of.drive.device\n    of.drive.device = kept", True),
+        ("kept = other or of.drive.device\n    of.drive.device = kept", False),
+        ("other = Drive('cpu')\n    other.device = 'cuda'", False),
+        ("drive = other\n    drive.device = 'cuda'", False),
+        ("other = FastDrive('cpu')\n    other.device = 'cuda'", False),
+    ],
+)
+def test_a_class_that_keeps_a_real_device_is_given_a_word_from_outside(
+    given: str, real: bool, said: str
+) -> None:
+    """Whatever the object is called there, and whether it is annotated or made."""
+    text = KEPT_AND_GIVEN.format(said=said, given=given)
+    code = migrated({"drives.py": text}, "drives.py").code
+    assert ("torch.zeros(n, device=of.device)" in code) is real
+
+
+@pytest.mark.parametrize(
+    ("twin", "real"),
+    [
+        ("@dataclass\nclass Rig:\n    device: str = 'cuda'\n", False),
+        ("class Rig(NamedTuple):\n    device: str\n", False),
+        ("class Rig:\n    device = 'cuda'\n", False),
+        ("@dataclass\nclass Rig:\n    device: torch.device\n", True),
+        ("@dataclass\nclass Rig:\n    name: str\n", True),
+    ],
+)
+@pytest.mark.parametrize("called", ["rig", "config"])
+def test_two_classes_of_one_name_of_which_one_keeps_a_real_device(
+    twin: str, real: bool, called: str
+) -> None:
+    files = {
+        "rigs.py": "import torch\n\n\nclass Rig:\n    def __init__(self, name):\n        self.name = name\n\n"
+        "    @property\n    def device(self):\n        return torch.device(self.name)\n",
+        "uses.py": "import torch\nfrom dataclasses import dataclass\nfrom typing import NamedTuple\n\n\n"
+        f"{twin}\n\ndef start({called}: Rig, n):\n    return torch.zeros(n, device={called}.device)\n",
+    }
+    assert changed(files, "uses.py") is not real

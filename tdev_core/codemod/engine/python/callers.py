@@ -126,6 +126,7 @@ _NAMED_FIXTURES = (
     re.compile(rb"\n(\w+)[ \t]*=[ \t]*(?:\w+\.)?fixture\("),
 )
 _LONE_CR = re.compile(rb"\r(?!\n)")
+_TORCHS_OWN = frozenset({"torch", "tdev"})
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _NAMED = (*_DEFINITIONS, ast.ClassDef)
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -537,6 +538,7 @@ class _Statement:
 
 
 _Use = tuple[_Statement, ast.AST]
+_Given = tuple[_Statement, set[str], str, ast.expr | None]
 
 
 def _is_kept(tree: PythonTree, node: ast.Constant, name: str) -> bool:
@@ -988,6 +990,19 @@ class _Tree:
             for module in imported_from(self._texts[number].source).get(name, ())
         )
 
+    def _is_of_others(self, name: str) -> bool:
+        """Tell whether a file may mean another package's, and not torch's, by a name: taken from there, by a star too, or out of it."""
+        dotted = re.compile(rf"(\w+)(?:\.\w+)*\.{name}\b")
+        for source in (self._texts[number].source for number in self._with_word(name.encode())):
+            taken = imported_from(source)
+            names = {name if name in taken else "*"}
+            if f".{name}" in source:
+                names.update(dotted.findall(source))
+            modules = (module for each in names for module in taken.get(each, ()))
+            if any(each not in _TORCHS_OWN and not self._known.is_own(each) for each in modules):
+                return True
+        return False
+
     @staticmethod
     def _refuses_its(statement: _Statement, node: ast.AST, place: str) -> bool:
         if not isinstance(node, ast.FunctionDef) or _is_wrapped(node):
@@ -1202,7 +1217,7 @@ class _Tree:
             # Which keep none themselves, but inherit one, as accelerate's and Lightning's heirs do.
             self._rest([frozenset()])
             return all(self._inherits_one(each, attr) for each in called) and (
-                self._is_given_real(name, attr)
+                self._is_given_real(name, attr, called)
             )
         if not found and _ENVIRONMENT.search(name) is not None and name not in self._tree.classes:
             found = self._environments(attr)
@@ -1215,7 +1230,7 @@ class _Tree:
         ):
             return False
         self._rest([frozenset(self._leans_on)])
-        return self._is_given_real(name, attr)
+        return self._is_given_real(name, attr, {owner for _, owner in found})
 
     def _environments(self, attr: str) -> list[tuple[_Statement | None, str]]:
         """Return what may be an environment of the tree and keeps a device: by its name, its bases, or what its file defines."""
@@ -1252,8 +1267,10 @@ class _Tree:
                 statement = text.at(place.end() - 1)
                 if statement is None:
                     return []
+                if any(isinstance(each, _NAMED) for each in statement.tree.module.body[:1]):
+                    return []  # of one function, or class, alone
                 found += [(statement, value) for value in statement.given_to(name) or [None]]
-        return found
+        return [] if found and self._is_of_others(name) else found
 
     def _make(self, made: str, attr: str) -> bool:
         """Tell whether each class of the tree that a word may mean, and that takes such keywords, keeps a real device."""
@@ -1348,8 +1365,10 @@ class _Tree:
             found.setdefault(cased.rpartition("_")[2], []).append((cased, each))
         return found
 
-    def _is_given_real(self, name: str, attr: str) -> bool:
-        """Tell whether what is given to ``name.attr`` from outside is a real device, wherever that is."""
+    def _is_given_real(self, name: str, attr: str, owners: Iterable[str] = ()) -> bool:
+        """Tell whether what is given to ``name.attr``, or to an object of one of these classes, from outside is a real device."""
+        if not self._is_given_real_by_others(set(owners), attr):
+            return False
         dotted = f"{name}.{attr}".encode()
         given = re.compile(rb"(?<![a-zA-Z])" + re.escape(dotted) + rb"\b[^\n=(]{0,80}=(?!=)")
         for text in self._texts:
@@ -1390,28 +1409,39 @@ class _Tree:
         else:
             above = {base for _, _, bases in self._tree.classes.get(name, ()) for base in bases}
             real = all([self._inherits(base, attr) for base in above - {name}])
-        real = real and self._is_given_real_by_others(name, attr)
+        real = real and self._is_given_real_by_others({name}, attr)
         leans = frozenset(key for key in self._leans_on if key.way != "kept")
         self._rest([leans])
         return real
 
-    def _is_given_real_by_others(self, name: str, attr: str) -> bool:
-        """Tell whether others, too, give objects of a class a real device, as far as those are called or annotated after it or an heir of it."""
-        family = {name, *self._heirs_of(name)}
-        names = [snake(each) for each in family]
+    def _is_given_real_by_others(self, owners: set[str], attr: str) -> bool:
+        """Tell whether others, too, give objects of classes a real device: what is called or annotated after one or an heir of it.
+
+        Or has its name and takes whatever it is made with, as a dataclass does. Of no name, whatever the object is.
+        """
+        if any(
+            _has_field(node, attr) and not statement.devices.keeps_device(node, attr)
+            for owner in owners
+            if len(self._tree.classes.get(owner, ())) > 1
+            for statement, node in self._nodes_of(owner)
+        ):
+            return False
+        family = owners.union(*map(self._heirs_of, owners))
+        cased = [snake(each) for each in family]
+        endings = {each[at:] for each in cased for at, sign in enumerate(each) if sign == "_"}
         return all(
             value is not None and statement.devices.is_own_device(value)
-            for statement, kind, called, value in self._given.get(attr, ())
-            if kind in family or any(each.endswith(called) for each in names)
+            for statement, kinds, called, value in self._given.get(attr, ())
+            if "" in owners or called in endings or not kinds.isdisjoint(family)
         )
 
     @cached_property
-    def _given(self) -> dict[str, list[tuple[_Statement, str, str, ast.expr | None]]]:
+    def _given(self) -> dict[str, list[_Given]]:
         """Values that the tree gives to the devices of other objects, ``model.device = word``, tests aside; None where it is one of several.
 
-        With the class of the object, and what it is called.
+        With the class of the object, or those that the file says something by its name is of, and what it is called.
         """
-        found: dict[str, list[tuple[_Statement, str, str, ast.expr | None]]] = {}
+        found: dict[str, list[_Given]] = {}
         places = (
             (number, each.start(1))
             for number, text in enumerate(self._texts)
@@ -1426,10 +1456,17 @@ class _Tree:
                         if isinstance(part, ast.Attribute) and not (
                             is_self(part.value) or is_of_settings(ast.unparse(part.value))
                         ):
+                            if statement.devices.is_put_back(node.value, part):
+                                continue
                             given = None if steps else node.value
-                            kind = statement.devices.class_of(part.value)
-                            called = snake(last_name(part.value))
-                            found.setdefault(part.attr, []).append((statement, kind, called, given))
+                            name = last_name(part.value)
+                            kinds = set(statement.devices.classes_of(part.value))
+                            if not kinds and name:
+                                said = _classes_of(statement.source.encode(), name.encode())
+                                kinds = {each.decode() for each in said}
+                            found.setdefault(part.attr, []).append(
+                                (statement, kinds, snake(name), given)
+                            )
         return found
 
     def words(self) -> frozenset[str]:

@@ -485,7 +485,7 @@ class Devices(Tensors):
         if isinstance(owner, ast.Name):
             if self._is_module(owner) and self._known.told(Asked("variable", owner.id, attr)):
                 return True
-            named = [self.class_of(owner)] if self.class_of(owner) else self._said_of(owner)
+            named = self.classes_of(owner)
             if named and all([self._known.told(Asked("named", each, attr)) for each in named]):
                 return True
             if (made := self._made_of(owner)) and self._known.told(Asked("made", made, attr)):
@@ -502,10 +502,9 @@ class Devices(Tensors):
 
     def _may_keep_a_word(self, owner: ast.expr, attr: str) -> bool:
         """Tell whether an object is, or may be, of a class of the tree that keeps a word in an attribute."""
-        kept_by = [self.class_of(owner)] if self.class_of(owner) else self._said_of(owner)
         if any(
             f"{each}.{attr}" in self._known.words or not self._known.inherits(each, attr)
-            for each in kept_by
+            for each in self.classes_of(owner)
         ):
             return True
         if not self._known.words or not isinstance(owner, (ast.Name, ast.Attribute)):
@@ -559,6 +558,7 @@ class Devices(Tensors):
                 at = at.operand if isinstance(at, ast.UnaryOp) else at
                 key = at.value if isinstance(at, ast.Constant) else None
                 if isinstance(key, int):
+                    # Of whatever class; each that the tree is seen to have keeps a real device.
                     return not _is_of_several_settings(inner) and (
                         used_as_tensor(self._source, text)
                         or self._known.inherits("", "device")
@@ -702,6 +702,19 @@ class Devices(Tensors):
                 return classes_said(given.annotation) if given is not None else []
             case _:
                 return []
+
+    def is_put_back(self, value: ast.expr, target: ast.Attribute) -> bool:
+        """Tell whether an attribute is given what was taken from it: ``kept = engine.device``, ``engine.device = kept``."""
+        if not isinstance(value, ast.Name):
+            return False
+        bound, of = self._bindings(value, value.id), ast.unparse(target)
+        given = [part.value for part in bound if isinstance(part, ast.Assign)]
+        return 0 < len(bound) == len(given) and all(ast.unparse(each) == of for each in given)
+
+    def classes_of(self, node: ast.expr) -> list[str]:
+        """Return the class that an object is of, or those of which its parameter says that it is one."""
+        kind = self.class_of(node)
+        return [kind] if kind else self._said_of(node)
 
     def class_of(self, node: ast.expr) -> str:
         """Return the class that a parameter is annotated with, ``sae: "SAE[Any]"``, or that a variable is made of."""
