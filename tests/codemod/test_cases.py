@@ -110,6 +110,16 @@ def test_what_an_accelerator_opens_does_not_ask_torch_cuda(path: Path) -> None:
             assert not _asked_of_torch(arm), ast.unparse(node)
 
 
+@pytest.mark.parametrize("path", CHANGED, ids=_id)
+def test_a_file_that_names_tdev_imports_it(path: Path) -> None:
+    nodes = list(ast.walk(ast.parse(_expected(path))))
+    uses = [node for node in nodes if isinstance(node, ast.Name) and node.id == "tdev"]
+    named = bool(uses) and all(isinstance(node.ctx, ast.Load) for node in uses)
+    imports = (node for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom)))
+    bound = {each.asname or each.name.partition(".")[0] for i in imports for each in i.names}
+    assert not named or "tdev" in bound
+
+
 def test_there_are_enough_cases() -> None:
     assert len(CHANGED) >= 150
     assert len(INPUTS) - len(CHANGED) >= 350  # what stays as it is matters as much
