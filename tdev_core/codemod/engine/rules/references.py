@@ -298,7 +298,8 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
         kept_question(file, found, REFERENCE, message, "note")
         return
     if name in names.device_params:
-        if name.endswith("autocast") and left_to_script(file, found.node, name):
+        asks = name.endswith("autocast") or _ASKS_FOR_AUTOCAST.match(name) is not None
+        if asks and left_to_script(file, found.node, name):
             return
         device_call(file, found, call)
         return
