@@ -55,3 +55,16 @@ def test_a_number_needs_no_shims_there() -> None:
     moves = "import torch\n\n\ndef place(x):\n    return x.to(0)\n"
     assert migrated({"made.py": moves, "waits.py": WAITS, "wakes.py": WAITS}).code == moves
     assert "import tdev" in migrated({"made.py": moves}).code
+
+
+@pytest.mark.parametrize(
+    "given", ["torch.cuda.current_device()", "torch.cuda.current_device() if ranks else 0"]
+)
+@pytest.mark.parametrize("kept", [False, True])
+def test_who_is_told_a_number_of_cudas_goes_with_it(given: str, kept: bool) -> None:
+    line = f"    place = {given}\n    return torch.empty(n, device=place)\n"
+    if not kept:
+        line = f"    return torch.empty(n, device={given})\n"
+    files = {"made.py": f"import torch\n\n\ndef made(n, ranks):\n{line}"}
+    code = migrated({**files, "waits.py": WAITS, "wakes.py": WAITS}).code
+    assert "tdev.empty(n, device=" in code and "tdev.cuda.current_device()" in code

@@ -111,10 +111,17 @@ def device_argument(file: File, call: Call, name: str) -> Answer:
 
 
 def is_of_unknown_origin(file: File, call: Call, name: str) -> bool:
-    """Tell whether what a torch function is given for its device may be anything: no word, and nothing that was typed."""
+    """Tell whether what a torch function is given for its device may be anything: no word, nothing typed, and no answer of CUDA's.
+
+    ``torch.cuda.current_device()`` becomes tdev's, and so does who is told its number.
+    """
     values = [call.argument(*parameter) for parameter in file.names.device_params[name]]
     given = [value for value in values if value is not None]
-    return bool(given) and not any(file.flow.kinds(each) & _OF_CUDA for each in given)
+    return bool(given) and not any(
+        file.flow.kinds(each) & _OF_CUDA
+        or any("cuda" in file.tree.text(e) for e in (each, *file.flow.all_values(each)))
+        for each in given
+    )
 
 
 _OF_CUDA = frozenset({Kind.CUDA, Kind.TYPED})
