@@ -102,7 +102,10 @@ def _is_asked_later(file: File, node: cst.CSTNode) -> bool:
     home = next((each for each in around if isinstance(each, _FUNCTIONS)), python.module)
     for use in python.reads.get(name, ()):
         above = list(python.ancestors(use))
-        if home in above and isinstance(above[0], ast.If) and use is above[0].test:
+        test: ast.AST = use
+        while above and isinstance(above[0], ast.BoolOp):  # `with_cuda or with_npu`
+            test = above.pop(0)
+        if home in above and isinstance(above[0], ast.If) and test is above[0].test:
             chain, *outer = above
             while outer and isinstance(outer[0], ast.If) and outer[0].orelse == [chain]:
                 chain, *outer = outer
