@@ -148,3 +148,31 @@ def test_what_a_listed_word_opens_is_reached_wherever_the_test_runs() -> None:
 def test_a_device_among_those_listed_is_no_word() -> None:
     code = _tested(LISTED.replace('"cuda:3"', 'torch.device("cuda:3")'))
     assert ">= torch.cuda.device_count()" in code
+
+
+MOCKS = """from unittest.mock import PropertyMock, patch
+
+import torch
+
+from pkg.made import seeded, settings
+
+
+def test_moves_where_it_is_told():
+    seeded()
+    x = torch.ones(3)
+    with patch.object(type(x), "device", new_callable=PropertyMock, return_value=torch.device("cuda")):
+        assert x.device == torch.device("cuda")
+
+
+def test_keeps_the_word():
+    assert settings(device="cuda")["device"] == "cuda"
+"""
+
+
+def test_what_a_mock_gives_and_what_a_test_asks_of_words_stays() -> None:
+    assert _tested(MOCKS) == MOCKS
+
+
+def test_a_type_is_still_answered() -> None:
+    typed = MOCKS.replace('["device"] ==', '["x"].device.type ==')
+    assert 'assert tdev.answers_cuda(settings(device="cuda")["x"].device.type)' in _tested(typed)

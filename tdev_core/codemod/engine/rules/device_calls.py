@@ -87,6 +87,10 @@ def device_call(file: File, found: Reference, call: Call | None) -> None:
     if name in ("torch.load", "torch.jit.load") and _is_of_no_other(file, found.node, call):
         return
     argument = device_argument(file, call, name)
+    if name == "torch.device" and file.is_test and _is_a_mocks(file, found.node):
+        message = f"{name} is what a mock gives, whether it is there or not"
+        file.find(ARMS, found.node, f"{message}; {LEFT}", "note")
+        return
     if name == "torch.device" and _asks_for_another(file, found.node):
         return
     if name == "torch.device" and _is_told_apart(file, found.node):
@@ -537,6 +541,15 @@ def _asks_for_another(file: File, node: cst.CSTNode) -> bool:
         return _ANOTHER.match(word) is not None
     demanded = demand(file, asked, negated=isinstance(target.operator, cst.NotEqual))
     return demanded is None or not demanded.is_met
+
+
+_MOCK_GIVES = re.compile(r"\breturn_value\s*=\s*(?:torch|tdev)\.device\(")
+
+
+def _is_a_mocks(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a test makes a device for a mock to give, or one to compare that with: ``patch(…, return_value=torch.device("cuda"))``."""
+    home = enclosing_function(file, node)
+    return home is not None and _MOCK_GIVES.search(file.tree.text(home)) is not None
 
 
 def _is_told_apart(file: File, node: cst.CSTNode) -> bool:

@@ -176,6 +176,10 @@ def judge(file: File, asked: Asked) -> Judged:
     judged = _judge(file, asked)
     met = judged.demanded is not None and judged.demanded.is_met
     tdevs = file.options.style != "accelerator"
+    if judged.stays is None and met and asked.exact and file.is_test and tdevs:
+        # What is equal to a string is a word, which the code under test goes on giving.
+        said = f"a test asks for the word in {short(file, asked.operand)}; left as it is"
+        return Judged(Stays(said, severity="note", opens=False))
     if judged.stays is None and not met and file.is_test and tdevs:
         # A test knows the devices that it is there for: what it does on CUDA, it means of CUDA.
         said = "a test asks for CUDA's own device; left as it is"
