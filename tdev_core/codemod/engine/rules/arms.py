@@ -70,8 +70,8 @@ ARMS = rule(
     is given devices of those as well: where nothing shows a word for CUDA or what a person typed (`torch.zeros(n,
     device=device)`, `torch.device(index)`, `x.to(0)`), torch goes on taking them, and each is reported.
 
-    A test means CUDA's own device by its branches (`if x.is_cuda:`), which stay; what it demands or asserts of one is answered as
-    elsewhere.
+    A test means CUDA's own device by its branches (`if x.is_cuda:`), which stay, as does a word that it asks for (`assert
+    made["device"] == "cuda"`) and a device that a mock gives; what it demands or asserts of one that is there is answered as elsewhere.
 
     An arm for a torch older than any that tdev runs on (`else` of `if Version(torch.__version__) >= Version("2.4")`) stays as
     it was written: nobody gets there who has tdev. So does a handler of a `try` that falls back from `torch.amp` to
