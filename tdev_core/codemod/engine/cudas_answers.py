@@ -38,7 +38,7 @@ _NAME_BEFORE = re.compile(rb"(?:\w+[ \t]*,[ \t]*)*(\w*)\Z")
 
 
 class Answers(NamedTuple):
-    """What answers for CUDA alone, by its name."""
+    """The functions that answer for CUDA alone, by their names."""
 
     questions: frozenset[str] = frozenset()
     """Functions that give a true answer on CUDA alone."""
