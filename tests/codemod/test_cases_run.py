@@ -78,6 +78,7 @@ if torch.version.cuda is not None:
             "explicit/cuda-version/asked_whether",
             "explicit/cuda-version/asks_for_the_build",
             "explicit/cuda-version/only_a_question",
+            "explicit/cuda-version/reached_where_torch_is_built_for_it",
             "explicit/cuda-version/taken_apart_where_it_is",
         ),
         "torch itself is asked how it was built, in the explicit style alone",

@@ -1491,7 +1491,7 @@ class _Tree:
 
     @cached_property
     def _nameless(self) -> set[str]:
-        """What makes objects with a device that no class of the tree is seen to keep, tests and settings aside."""
+        """The callables that make objects with a device that no class of the tree is seen to keep, tests and settings aside."""
         found: set[str] = set()
         for text in self._texts:
             for sign, pattern in _MAKES_NAMELESS.items():

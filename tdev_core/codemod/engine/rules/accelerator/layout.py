@@ -130,7 +130,7 @@ class _Layout:
 
     @cached_property
     def limit(self) -> int:
-        """How long a line may be: where nobody says so, what the formatter allows that the file fits; 0 where it fits none."""
+        """The longest that a line may be: where nobody says so, what the formatter allows that the file fits; 0 where it fits none."""
         # Looked for where it is asked: for that, all texts of a file are taken apart.
         return self._limit or _formatters(self.file.tree.source)
 
