@@ -1,7 +1,7 @@
 """Reads off the texts of a tree which of its functions hand the device that they are given to a package beside the tree.
 
 Such a package calls torch itself, and a word, ``"cuda"``, has to be of a device that there is. So a word that is chosen for one of
-them, and for the field of a configuration that they are given, stays what it is.
+them is made of the device, and one that is chosen for the field of a configuration that they are given stays what it is.
 """
 
 from __future__ import annotations
