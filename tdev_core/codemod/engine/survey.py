@@ -468,7 +468,7 @@ class Survey:
             line = raw[raw.rfind(b"\n", 0, found.start()) + 1 : found.start()]
             last = re.split(rb"\W", found[0], maxsplit=1)[0]
             if (before := _NAME_BEFORE.match(line)) is None:
-                self._no_lists.add(last.decode())
+                self._no_lists.add((re.split(rb"\W", line)[-1] + last).decode())
                 # Who sets `env.DEVICE` from outside, but for what was there before.
                 if line.endswith(b".") and last.isupper() and not _MADE.match(found[1]):
                     again = rb"\b%b[ \t]*=[ \t]*[\w.]+\.%b\b" % (re.escape(found[1].strip()), last)

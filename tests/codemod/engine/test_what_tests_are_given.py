@@ -56,6 +56,17 @@ def test_one_into_which_a_word_is_put_is_none(old: str, new: str) -> None:
     assert "tdev.ones(3, device=place)" in _tested(test, more=more.replace(old, new))
 
 
+def test_nor_is_one_of_a_longer_name_that_is_set_from_outside() -> None:
+    test, more, shared = (
+        each.replace("from tests", "from pkg.tests").replace("DEVICES", "TORCH_DEVICES")
+        for each in (TEST, MORE, SHARED)
+    )
+    assert _tested(test, shared, more) == test
+    appends = 'shared.TORCH_DEVICES.append(torch.device("cuda", index=0))'
+    sets = more.replace(appends, 'shared.TORCH_DEVICES = ["cuda"]')
+    assert "tdev.ones(3, device=place)" in _tested(test, shared, sets)
+
+
 def test_nor_is_one_that_begins_with_a_word() -> None:
     test = TEST.replace("from tests", "from pkg.tests")
     shared = SHARED.replace('torch.device("cpu")', '"cpu", torch.device("cuda")')

@@ -355,8 +355,6 @@ def _imported_by(line: ast.stmt) -> list[str]:
     return [each.name for each in line.names] if isinstance(line, ast.Import) else []
 
 
-_TRIES_INSIDE = re.compile(r"^[ \t]+except\b", re.MULTILINE)
-_ENDS = re.compile(r"(?:return|raise)\b|(?:\w+\.)*(?:skip|skipTest|exit)\(")
 _REFUSED = re.compile(
     r"^[ \t]*(?:if|elif)\b[^:]*?(?:\bnot\s+[\w.]+\.is_cuda\b|!=\s*[\"']cuda[\"']|\bnot\s+(?:\w+\.)*cuda\.is_available\(|version\.hip\b)"
     r"(?:[^\n]*\n){1,4}?[ \t]*raise\b|^[ \t]*assert\b[^\n]*(?:\.is_cuda\b|==\s*[\"']cuda[\"']|\bcuda\.is_available\()",
