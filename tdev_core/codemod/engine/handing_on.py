@@ -13,17 +13,13 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from tdev_core.codemod.engine.api import Handing
-from tdev_core.codemod.engine.vocabulary import SETTINGS, without_prose
+from tdev_core.codemod.engine.vocabulary import SETTINGS, imported_from, without_prose
 from tdev_core.ecosystem.device_table import named
 
 _NONE_OF_THESE = (
     {"torch", "tdev", "numpy", "cupy", "mlx", "pandas"}
     | sys.stdlib_module_names
     | set(named("name", "nothing"))
-)
-_IMPORT = re.compile(
-    r"^[ \t]*(?:from[ \t]+(\w+)[\w.]*[ \t]+import[ \t]+(\([^)]*\)|[^\n#]+)|import[ \t]+(\w+)[\w.]*(?:[ \t]+as[ \t]+(\w+))?)",
-    re.MULTILINE,
 )
 _HEAD = re.compile(
     r"^(?P<indent>[ \t]*)(?:class[ \t]+(?P<owner>\w+)|(?:async[ \t]+)?def[ \t]+(?P<name>\w+)[ \t]*\((?P<given>[^()]*(?:\([^()]*\)[^()]*)*)\))",
@@ -115,17 +111,15 @@ def takes_besides(code: str) -> bool:
 
 
 def _foreign(text: str, modules: Collection[str]) -> frozenset[str]:
-    names = set()
-    for found in _IMPORT.finditer(text):
-        top = found[1] or found[3]
-        if top in _NONE_OF_THESE or top in modules:
-            continue
-        if found[2] is None:
-            names.add(found[4] or top)
-        else:
-            listed = found[2].strip("()").split(",")
-            names.update(re.sub(r"#[^\n]*", "", each).split(" as ")[-1].strip() for each in listed)
-    return frozenset(names - {"", "*"})
+    taken = imported_from(text).items()
+    known = (name for name, of in taken if not any(_is_known(each, modules) for each in of))
+    return frozenset(known) - {"*"}
+
+
+def _is_known(module: str, modules: Collection[str]) -> bool:
+    """Tell whether an import is one of the tree's own, or of what is known to take a device as it is."""
+    top = module.partition(".")[0]
+    return not top or top in _NONE_OF_THESE or top in modules
 
 
 @lru_cache(maxsize=16)

@@ -61,24 +61,6 @@ def is_of_settings(text: str) -> bool:
 
 RUNTIMES = frozenset(named("name"))
 """Packages that are told a device by torch's name for it, and do not know every accelerator."""
-_RUNTIMES = rf"(?:{'|'.join(sorted(RUNTIMES))})"
-FROM_RUNTIME = re.compile(
-    rf"^[ \t]*(?:from[ \t]+({_RUNTIMES})\b[\w.]*[ \t]+import[ \t]+\(?([^)\n#]+)|import[ \t]+({_RUNTIMES})\b(?:[ \t]+as[ \t]+(\w+))?)",
-    re.MULTILINE,
-)
-
-
-@lru_cache(maxsize=4)
-def names_of_runtimes(source: str, own: frozenset[str] = frozenset()) -> frozenset[str]:
-    """Return the names that a file imports from such packages, of which the program's ``own`` are none."""
-    names: set[str] = set()
-    for imported in FROM_RUNTIME.finditer(source):
-        if (imported[1] or imported[3]) in own:
-            continue
-        given = imported[2] or imported[4] or imported[3]
-        names.update(part.split(" as ")[-1].strip() for part in given.split(","))
-    return frozenset(names)
-
 
 LIBRARIES = frozenset(
     "transformers diffusers accelerate sentence_transformers timm open_clip clip whisper "
@@ -327,6 +309,17 @@ def imported_from(text: str) -> Mapping[str, frozenset[str]]:
                 case _:
                     pass
     return {name: frozenset(modules) for name, modules in found.items()}
+
+
+@lru_cache(maxsize=4)
+def names_of_runtimes(source: str, own: frozenset[str] = frozenset()) -> frozenset[str]:
+    """Return the names that a file imports from such packages, of which the program's ``own`` are none."""
+    others = RUNTIMES - own
+    return frozenset(
+        name
+        for name, modules in imported_from(source).items()
+        if any(module.partition(".")[0] in others for module in modules)
+    )
 
 
 def computed_with(text: str, name: str) -> bool:

@@ -11,7 +11,7 @@ import libcst as cst
 from tdev_core.codemod.engine.analysis.nodes import string_value
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.arms import enclosing_function
-from tdev_core.codemod.engine.vocabulary import FROM_RUNTIME, RUNTIMES, names_of_runtimes
+from tdev_core.codemod.engine.vocabulary import RUNTIMES, names_of_runtimes
 from tdev_core.ecosystem.device_table import holders
 
 _OF_RAY = re.compile(r"(?<![a-z])ray(?:_\w+)?\.|\bresources_per_trial\b|\btrialGpuNumber\b")
@@ -172,8 +172,8 @@ def names_of_another_framework(file: File, node: cst.CSTNode) -> bool:
 
 def imports_a_runtime(file: File) -> bool:
     """Tell whether a file works with such a package, whose objects have a ``device`` that is a string."""
-    found = file.on_a_line(FROM_RUNTIME, *RUNTIMES)
-    return found is not None and bool(names_of_runtimes(file.code, _own(file)))
+    spoken = any(name in file.tree.source for name in RUNTIMES)
+    return spoken and bool(names_of_runtimes(file.code, _own(file)))
 
 
 def _own(file: File) -> frozenset[str]:
