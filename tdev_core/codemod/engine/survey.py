@@ -421,7 +421,8 @@ class Survey:
                     self._of_package.setdefault(top, []).append(compiled)
             if _brings_tdev(raw) and not is_script(path, raw):
                 self._of_torch_cuda.add(top)
-                self._bring_tdev.add(own)
+                if _IMPORTS_TDEV.search(raw) is not None or _CALLS_TORCH_CUDA.search(raw):
+                    self._bring_tdev.add(own)
             if b"cuda" in raw:
                 self._of_cuda.add(top)
             self._ask_for_others[top] += _ASKS_FOR_OTHERS.search(raw) is not None
@@ -981,6 +982,10 @@ def is_of_cuda(tree: ProgramTree | None, filename: str) -> bool:
 
 
 _IMPORTS_TDEV = re.compile(rb"^(?:import|from)[ \t]+tdev\b", re.MULTILINE)
+
+
+# What is rewritten wherever it is reached; a question may stay, and a module that has nothing else imports no tdev.
+_CALLS_TORCH_CUDA = re.compile(rb"torch\.cuda\.(?!is_|get_|device_count\b|current_device\b)\w")
 
 
 def _brings_tdev(raw: bytes) -> bool:

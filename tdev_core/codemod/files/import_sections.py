@@ -30,12 +30,8 @@ def import_sections(directory: Path) -> Sections | None:
         root = os.path.exists(directory / ".git") or directory.parent == directory
         return None if root else import_sections(directory.parent)
     sections = _sections(settings)
-    apart = sections.of("torch") != sections.of("tdev")
-    return (
-        sections
-        if apart and {sections.of("torch"), sections.of("tdev")} <= {*sections.order}
-        else None
-    )
+    of_both = {sections.of("torch"), sections.of("tdev")}
+    return sections if len(of_both) == 2 and of_both <= {*sections.order} else None
 
 
 def _settings(directory: Path) -> Mapping[str, Any] | None:

@@ -110,6 +110,17 @@ def test_moves():
 """
 
 
+# A question that stays: nothing of the module becomes tdev's.
+ANSWERS = """import torch
+
+
+def seeded():
+    if torch.cuda.is_available():
+        return "cuda"
+    return "mps" if torch.backends.mps.is_available() else "cpu"
+"""
+
+
 def _moved(test: str = MOVES, package: str = PACKAGE, more: str = "") -> str:
     files = {"made.py": package, "more.py": more, "tests/test_moves.py": test}
     return migrated(files, "tests/test_moves.py").code
@@ -125,6 +136,7 @@ def test_shims_come_with_the_module_under_test() -> None:
         (MOVES.replace("from pkg.made", "from other"), PACKAGE, ""),
         (MOVES, PACKAGE.replace("torch.cuda.manual_seed_all", "torch.manual_seed"), PACKAGE),
         (MOVES.replace("pkg.made", "elsewhere.made"), PACKAGE, ""),
+        (MOVES, ANSWERS, ""),
     ],
 )
 def test_they_are_imported_where_nothing_else_brings_them(

@@ -228,9 +228,8 @@ def classes_said(said: ast.expr | None) -> list[str]:
             parts = [left, right]
         case ast.Subscript(value=outer, slice=ast.Tuple(elts=parts)):
             if last_name(outer) != "Union":
-                return classes_said(
-                    outer
-                )  # of classes that are made for others: `Trainer[Config, Model]`
+                # One that is made for others: `Trainer[Config, Model]`.
+                return classes_said(outer)
         case ast.Subscript(value=outer, slice=part):
             return classes_said(part if last_name(outer) in ("Union", "Optional") else outer)
         case ast.Name() | ast.Attribute():

@@ -335,14 +335,10 @@ class Gates:
                 answer = self.truth(left)
                 return answer if isinstance(op, (ast.IsNot, ast.NotEq)) else _OTHER[answer]
             case ast.Compare(left=left, ops=[op], comparators=[ast.Constant(value=str(word))]):
-                told = self._told_by(left) if _WORD.match(word) is not None else None
-                return (
-                    _OTHER[told]
-                    if isinstance(op, ast.NotEq)
-                    else told
-                    if isinstance(op, ast.Eq)
-                    else None
-                )
+                if _WORD.match(word) is None or not isinstance(op, (ast.Eq, ast.NotEq)):
+                    return None
+                told = self._told_by(left)
+                return told if isinstance(op, ast.Eq) else _OTHER[told]
             case ast.Compare(left=left, ops=[op], comparators=[ast.Constant(value=value)]):
                 return self._compared(self.truth(left), op, value)
             case ast.Call(func=func, args=args):

@@ -437,7 +437,7 @@ def _shims(file: File) -> None:
     if not (file.shims or file.given) or _imports_tdev(file):
         return
     if file.is_test and (module := _brought_by(file)):
-        said = f"tdev's shims come with {module}, which imports tdev"
+        said = f"needs tdev's shims, which come with {module} once that imports tdev"
         file.find(MOVES, (file.shims or file.given)[0], said)
         return
     if anchor is None:
