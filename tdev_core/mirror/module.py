@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
+import inspect
 import operator
 import sys
+import threading
 from collections.abc import Iterable, Mapping
-from types import MappingProxyType, ModuleType
+from types import FunctionType, MappingProxyType, ModuleType
 from typing import Any
 
 from tdev_core.mirror import newer, versions
@@ -121,7 +124,7 @@ class MirrorModule(ModuleType):
         elif isinstance(value, ModuleType) and value.__name__ == f"{self.__name__}.{name}":
             _bind_submodule(self, state, name, value)
         elif _is_own(state, name):
-            if not _is_dunder(name) and _is_cudas(state.source):
+            if not _is_dunder(name):
                 _fake_in_torch(self, state, name, value)
             super().__setattr__(name, value)
         elif not (isinstance(value, ModuleType) and getattr(state.source, name, None) is value):
@@ -193,10 +196,10 @@ def _is_cudas(source: ModuleType) -> bool:
 
 
 def _fake_in_torch(mirror: MirrorModule, state: State, name: str, value: Any) -> None:
-    """Put what stands in for a function of ``tdev.cuda`` into ``torch.cuda``, too, as on CUDA, where the two are one.
+    """Put what stands in for a function of tdev's into torch, too, as on CUDA, where the two are one.
 
-    Who asks torch then sees what a test pretends; what is put back brings torch's own back. Not so of other modules: their
-    functions call torch's, and a fake that calls the function whose place it takes would call itself.
+    Who asks torch then sees what a test pretends, and a package that loads with ``torch.load`` what the program has made of
+    that: ``torch.load = partial(torch.load, weights_only=False)``. What is put back brings torch's own back.
     """
     if name in state.faked:
         ours = state.faked[name][0]
@@ -204,12 +207,38 @@ def _fake_in_torch(mirror: MirrorModule, state: State, name: str, value: Any) ->
         ours, theirs = getattr(mirror, name, MISSING), getattr(state.source, name, MISSING)
         if not callable(ours) or not callable(theirs):
             return
+        if not (_is_cudas(state.source) or isinstance(ours, FunctionType)):
+            return  # a class, of which others may ask whether something is; or one that C answers for, and no frame tells of
         state.faked[name] = ours, theirs, MISSING
     if value is ours:
         _put_back_in_torch(state, name)
     else:
-        setattr(state.source, name, value)
-        state.faked[name] = (*state.faked[name][:2], value)
+        put = value
+        if callable(value) and not _is_cudas(state.source):
+            put = _instead_of(*state.faked[name][:2], value)
+        setattr(state.source, name, put)
+        state.faked[name] = (*state.faked[name][:2], put)
+
+
+def _instead_of(ours: FunctionType, theirs: Any, value: Any) -> Any:
+    """Return what torch gets for a function whose place ``value`` takes in tdev.
+
+    tdev's function calls torch's, and ``value`` may well call tdev's, whose place it has: that is answered by torch's own.
+    """
+    code = inspect.unwrap(ours).__code__
+    inside = threading.local()
+
+    @functools.wraps(value, updated=())
+    def instead(*args: Any, **kwargs: Any) -> Any:
+        if sys._getframe(1).f_code is code or getattr(inside, "called", False):
+            return theirs(*args, **kwargs)
+        inside.called = True
+        try:
+            return value(*args, **kwargs)
+        finally:
+            inside.called = False
+
+    return instead
 
 
 def _put_back_in_torch(state: State, name: str) -> None:

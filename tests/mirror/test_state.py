@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import enum
+import functools
 import importlib
 import operator
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from pickle import UnpicklingError
 from types import ModuleType
 from typing import Any
 from unittest import mock
@@ -30,6 +34,12 @@ FLAGS = [
     ("utils.data.dataloader.default_collate", len),
     ("nn.functional.a_user_sets_this", 7),
 ]
+
+
+class Kind(enum.Enum):
+    """What a checkpoint may hold besides weights."""
+
+    ONE = 1
 
 
 def resolved(root: Any, dotted: str) -> tuple[Any, str]:
@@ -191,6 +201,30 @@ class TestPatch:
             assert tdev.zeros(2) == "patched"  # type: ignore[comparison-overlap]
             assert torch.zeros(1).tolist() == [0]
         assert tdev.zeros is ours
+
+    def test_who_loads_with_torch_gets_what_the_program_has_made_of_that(
+        self, tmp_path: Path
+    ) -> None:
+        """The common cure for checkpoints that hold more than weights, in a program whose libraries load them."""
+        torch.save({"kind": Kind.ONE}, tmp_path / "model.pt")
+        ours, theirs = tdev.load, torch.load
+        with pytest.raises(UnpicklingError):
+            torch.load(tmp_path / "model.pt")
+        tdev.load = functools.partial(tdev.load, weights_only=False)
+        try:
+            for module in (torch, tdev):
+                assert module.load(tmp_path / "model.pt") == {"kind": Kind.ONE}
+        finally:
+            tdev.load = ours
+        assert torch.load is theirs
+
+    def test_a_spy_counts_a_call_once(self, tmp_path: Path) -> None:
+        """Whoever calls it by whichever name: it calls what it stands for, which calls torch's."""
+        torch.save(torch.ones(2), tmp_path / "x.pt")
+        for module in (tdev, torch):
+            with mock.patch("tdev.load", wraps=tdev.load) as spy:
+                assert module.load(tmp_path / "x.pt").tolist() == [1, 1]
+            assert spy.call_count == 1
 
     def test_a_module(self) -> None:
         before = tdev.optim  # a mirror, with torch's module behind it
