@@ -105,6 +105,12 @@ def _parser() -> argparse.ArgumentParser:
         help="also files that cannot be imported without CUDA: they import cupy, apex or the like",
     )
     add(
+        "--tests",
+        action="store_true",
+        default=None,
+        help="also the project's tests, which are else left as they are: tdev.pytest_plugin runs them",
+    )
+    add(
         "--include",
         action="append",
         metavar="GLOB",

@@ -35,7 +35,8 @@ def _run(path: Path, source: str) -> Result:
     style = path.parts[-3]
     assert style in STYLES
     chosen: Style = style
-    options = Options(style=chosen, annotate=path.parent.name == "annotate")
+    rule = path.parent.name
+    options = Options(style=chosen, annotate=rule == "annotate", test=rule == "test")
     return rewrite(source, Names.load(), options, filename=path.name)
 
 

@@ -223,6 +223,8 @@ class Options:
     """Whether examples in docstrings are looked at, too."""
     all: bool = False
     """Whether to rewrite files too that cannot be imported without CUDA."""
+    test: bool = False
+    """Whether the file is one of a project's tests, of which nothing changes but what it patches."""
     keep: tuple[str, ...] = ()
     """Words of a comment on a line that stays, besides ``tdev: keep``, ``ignore-cuda`` and ``noqa: CUDA``."""
     lines: frozenset[int] = frozenset()

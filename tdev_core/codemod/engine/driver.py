@@ -12,6 +12,7 @@ from tdev_core.codemod.engine.api import Names, Options, Result, SyntaxError_, W
 from tdev_core.codemod.engine.python.collector import without_collector
 from tdev_core.codemod.engine.python.known import Known
 from tdev_core.codemod.engine.python.tree import tree_kept
+from tdev_core.codemod.engine.rules.tests_stay import has_to_follow, listed
 from tdev_core.codemod.engine.survey import is_of_cuda
 from tdev_core.codemod.engine.triage.concern import concern
 from tdev_core.codemod.engine.vocabulary import DOUBLE
@@ -24,6 +25,8 @@ def rewrite(source: str, names: Names, options: Options, *, filename: str = "<st
     :class:`SyntaxError_` for text that does not parse.
     """
     with without_collector(), tree_kept():
+        if options.test:
+            return _of_a_test(source, names, options, filename)
         known = Known.of(options.tree) if options.tree is not None else None
         if concern(source, options.style, known) == "no" and not (
             _inherits_a_word(source, options) or _may_be_in_double(source, options, filename)
@@ -35,6 +38,15 @@ def rewrite(source: str, names: Names, options: Options, *, filename: str = "<st
             pass
         gc.collect()  # one tree at a time: they are large
         return apply_rules(source, names, options, filename, whole=True)
+
+
+def _of_a_test(source: str, names: Names, options: Options, filename: str) -> Result:
+    """Leave a test as it is but for what it patches, and list where it names CUDA."""
+    result = Result(source)
+    if has_to_follow(source):
+        result = apply_rules(source, names, options, filename, whole=True)
+    findings = (*result.findings, *listed(source, result))
+    return replace(result, findings=tuple(sorted(findings, key=lambda f: (f.line, f.column))))
 
 
 def _may_be_in_double(source: str, options: Options, filename: str) -> bool:
@@ -79,7 +91,7 @@ def apply_rules(
     # libcst takes longer to import than most files take: who only asks `may_concern` never needs it.
     from tdev_core.codemod.engine.annotate import annotate
     from tdev_core.codemod.engine.file import File
-    from tdev_core.codemod.engine.registry import passes
+    from tdev_core.codemod.engine.registry import OF_TESTS, passes
     from tdev_core.codemod.engine.rules.accelerator.torchs_own import (
         plan_torchs_own,
         report_torchs_own,
@@ -95,7 +107,10 @@ def apply_rules(
         return Result(source)
     know_answered(file)
     found = plan_torchs_own(file)
-    if runs_on_cuda_alone(file) or stays_whole(file):
+    if options.test:
+        for rule in OF_TESTS:
+            rule(file)
+    elif runs_on_cuda_alone(file) or stays_whole(file):
         file.changes.clear()
     else:
         leave_them(file, behind or {})

@@ -521,15 +521,17 @@ class File:
             self.why.setdefault(binding.node, f"{reference.name}: {why}")
         if reference.target == "torch":
             near = self._at_hand(reference)
-            if self.options.style == "explicit" and not all(map(_is_torch, reference.bindings)):
+            explicit = self.options.style == "explicit"
+            if explicit and not all(map(_is_torch, reference.bindings)):
                 # Another import has made this name tdev's: the file is written in the alias style.
                 self.aliased.extend(b for b in near if _is_torch(b))
                 return
-            if self.options.style == "explicit":
+            if explicit or self.options.test:
                 self.replace_node(rule, reference.root, self.tdev, why)
                 self.edited_roots.add(reference.root)
-                if near[0].kind == "from":
+                if near[0].kind == "from" or not explicit:
                     # Another module gives it, here or there: what needs tdev is no concern of that import's.
+                    # Nor is it in a test, the rest of which stays torch's.
                     self.predicates.append(reference.node)
                     return
             self.want(near)

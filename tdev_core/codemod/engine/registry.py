@@ -28,6 +28,7 @@ from tdev_core.codemod.engine.rules import (
     not_on_mps,
     old_torch,
     parallel_arms,
+    patches_of_tests,
     reference_rules,
     references,
     stand_ins,
@@ -37,6 +38,7 @@ from tdev_core.codemod.engine.rules import (
 )
 from tdev_core.codemod.engine.rules.accelerator import generic_names, layout, settings, whole
 from tdev_core.codemod.engine.rules.accelerator import rules as accelerator
+from tdev_core.codemod.engine.rules.tests_stay import TEST
 
 RULES: tuple[Rule, ...] = (
     reference_rules.REFERENCE,
@@ -59,6 +61,7 @@ RULES: tuple[Rule, ...] = (
     kernels.TOOL,
     kernels.STAR,
     stand_ins.STAND_IN,
+    TEST,
     accelerator.ACCELERATOR,
     accelerator.GAP,
 )
@@ -116,6 +119,16 @@ _ACCELERATOR: tuple[Pass, ...] = (
     whole.whole_or_not,
     layout.lay_out,
 )
+
+
+OF_TESTS: tuple[Pass, ...] = (
+    imports.collect_imports,
+    expected_failures.expected_failures,
+    patches_of_tests.patches_alone,
+    strings.strings,
+    imports.imports,
+)
+"""The passes over a test that stays."""
 
 
 def passes(style: Style) -> tuple[Pass, ...]:

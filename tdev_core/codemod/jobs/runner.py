@@ -19,6 +19,7 @@ from tdev_core.codemod.files.discovery import Found
 from tdev_core.codemod.files.import_sections import import_sections
 from tdev_core.codemod.files.line_length import formatters_width, line_length
 from tdev_core.codemod.files.project import is_type_checked, torch_floor
+from tdev_core.codemod.files.suites import is_of_a_suite
 from tdev_core.codemod.jobs.pool import Pool, default_jobs
 from tdev_core.codemod.jobs.process import ENGINE, Job, load_engine
 from tdev_core.codemod.jobs.surveying import survey
@@ -101,6 +102,7 @@ class _Reader:
     def __init__(self, plan: Plan) -> None:
         self._limit = plan.settings.max_file_size
         self._options = options(plan.settings)
+        self._leaves_tests = not plan.settings.tests and plan.settings.target == "tdev"
         self._engine = load_engine(plan.engine)
         self._known: dict[int, Outcome] = {}
         self._raw: dict[int, bytes] = {}
@@ -117,10 +119,12 @@ class _Reader:
                     self._raw[index] = answer
             else:
                 self._raw[index] = answer
-                yield Job(found.shown, found.kind, answer, self._options_for(found))
+                yield Job(found.shown, found.kind, answer, self._options_for(found, answer))
 
-    def _options_for(self, found: Found) -> Options:
+    def _options_for(self, found: Found, raw: bytes) -> Options:
         """Return the options for one file, with what its project says of its lines, its types and its torch."""
+        if self._leaves_tests and found.kind is Kind.PYTHON and is_of_a_suite(found.path, raw):
+            return replace(self._options, test=True, sections=import_sections(found.path.parent))
         directory = found.path.absolute().parent
         columns = line_length(directory) or formatters_width(directory)
         if self._options.style == "accelerator":

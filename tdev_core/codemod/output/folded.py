@@ -109,6 +109,10 @@ class Folded:
             out.append(
                 f"  python -m tdev.codemod --explain {rules[0]}  says what a rule is about and what to do"
             )
+        if "test" in self.groups["note"]:
+            out.append(
+                "  python -m pytest -p tdev.pytest_plugin  runs the tests as they are; --tests rewrites them"
+            )
         out.append(
             f"  --verbose  lists all {self.count:,}; --report markdown is for a pull request"
         )

@@ -20,7 +20,7 @@ def _rewritten(place: Path, codemod: Callable[..., Ran], files: dict[str, str]) 
     for name, text in files.items():
         (place / name).parent.mkdir(parents=True, exist_ok=True)
         (place / name).write_text(text)
-    codemod("--force", ".", engine=REAL)
+    codemod("--force", "--tests", ".", engine=REAL)
     return {name for name in files if "tdev" in (place / name).read_text()}
 
 

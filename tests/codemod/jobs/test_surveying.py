@@ -325,7 +325,7 @@ def test_a_test_that_ends_without_such_a_module_is_left(
     for name, text in files.items():
         (place / name).parent.mkdir(exist_ok=True)
         (place / name).write_text(text)
-    ran = codemod("--verbose", ".", engine=REAL)
+    ran = codemod("--verbose", "--tests", ".", engine=REAL)
     changed = {name for name, text in files.items() if (place / name).read_text() != text}
     assert changed == {"test_goes_on.py"}
     assert "pkg.ops, which it imports, needs deform_ops" in ran.out

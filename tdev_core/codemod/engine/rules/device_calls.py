@@ -130,6 +130,27 @@ def device_call(file: File, found: Reference, call: Call | None) -> None:
             return
     if argument == "may be cuda" or (argument == "absent" and always):
         file.use(REFERENCE if argument == "absent" else ARGUMENT, found, reason(name))
+        if name == "torch.device" and (other := _compared_with(file, found.node)) is not None:
+            file.use(ARGUMENT, other)
+
+
+def _compared_with(file: File, node: cst.CSTNode) -> Reference | None:
+    """Return the other ``torch.device`` of a comparison, ``torch.device(a) == torch.device(b)``, where it makes one of no word.
+
+    One side alone would be tdev's: what both were made of may be one word, and they are the same then.
+    """
+    made = file.tree.parents[node]
+    asked = file.tree.parents.get(made)
+    if isinstance(asked, cst.ComparisonTarget):
+        asked = file.tree.parents[asked]
+    if not isinstance(asked, cst.Comparison) or len(asked.comparisons) != 1:
+        return None
+    for other in (asked.left, asked.comparisons[0].comparator):
+        if other is not made and isinstance(other, cst.Call) and len(other.args) == 1:
+            found = file.resolver.reference(other.func)
+            if found is not None and found.name == "torch.device" and found.package == "torch":
+                return found if file.flow.word(other.args[0].value) is None else None
+    return None
 
 
 def _is_of_cuda_or_the_cpu(file: File, value: cst.BaseExpression) -> bool:

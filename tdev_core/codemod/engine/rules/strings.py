@@ -55,9 +55,17 @@ STRINGS = rule(
 
 _PATCHERS = re.compile(r"(?:\w+\.)*?(?:\w*mock(?:er)?\.)?(patch(?:\.object|\.dict|\.multiple)?)\Z")
 _MONKEY = re.compile(r"(?:\w+\.)*(?:monkeypatch|mp)\.(setattr|delattr|setitem|delitem)\Z")
-_TARGET = re.compile(r"((?:\w+\.)*?)(torch(?:\.\w+)+)\Z")
+TARGET = re.compile(r"((?:\w+\.)*?)(torch(?:\.\w+)+)\Z")
 _ASKS = re.compile(r"\bcuda\.(?:is_available|device_count)\(")
 _HIDDEN = re.compile(r"torch\.(?:cuda|amp)(?:\.\w+)*\Z")
+
+
+def is_a_patch(call: cst.Call) -> bool:
+    """Tell whether a call puts something in the place of what its first arguments name."""
+    name = dotted(call.func)
+    if name is None or not call.args:
+        return False
+    return _PATCHERS.match(name) is not None or _MONKEY.match(name) is not None
 
 
 def strings(file: File) -> None:
@@ -132,7 +140,7 @@ def _is_evaluated(file: File, literal: cst.SimpleString) -> bool:
 
 
 def _patch(file: File, target: cst.BaseExpression) -> None:
-    found = _TARGET.match(string_value(target) or "")
+    found = TARGET.match(string_value(target) or "")
     if found is None or not isinstance(target, cst.SimpleString):
         return
     inside, name = found.groups()
@@ -151,7 +159,7 @@ def _patch(file: File, target: cst.BaseExpression) -> None:
         return  # tdev has no private names: what it calls of torch's is patched where it is
     elif file.options.style == "explicit" and name in _ASKED and _beside_others(file, target):
         file.find(STRINGS, target, f"{name} {PATCHED}", "note")
-    elif _reached_through_tdev(file, name):
+    elif reached_through_tdev(file, name):
         if not inside or file.options.style == "explicit":
             file.replace(STRINGS, start, start + len(inside + "torch"), "tdev")
 
@@ -200,7 +208,7 @@ def _in_cuda(name: str) -> bool:
     return name == "torch.cuda" or name.startswith("torch.cuda.")
 
 
-def _reached_through_tdev(file: File, name: str) -> bool:
+def reached_through_tdev(file: File, name: str) -> bool:
     """Tell whether migrated code takes a name from tdev in such a way that a patch of torch misses it."""
     names = file.names
     if _in_cuda(name) or name in names.routed:
@@ -226,9 +234,11 @@ def _patched_object(file: File, node: cst.Call) -> None:
     given = [string_value(node.args[1].value)] if len(node.args) > 1 else []
     if (dotted(node.func) or "").endswith(".multiple"):
         given += [arg.keyword.value for arg in node.args[1:] if arg.keyword is not None]
-    if any(_reached_through_tdev(file, f"{found.name}.{text}") for text in given if text):
+    if any(reached_through_tdev(file, f"{found.name}.{text}") for text in given if text):
         file.use(STRINGS, found)
-    elif file.options.style == "alias" and file.tree.text(node.args[0].value) == found.name:
+    elif file.options.style != "alias" or file.options.test:
+        return
+    elif file.tree.text(node.args[0].value) == found.name:
         _by_its_name(file, node, found.name)
 
 

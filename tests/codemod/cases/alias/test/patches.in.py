@@ -1,0 +1,36 @@
+from unittest import mock
+
+import pytest
+import torch
+from pkg import core
+
+
+@pytest.fixture(params=["cpu", "cuda:0"])
+def device(request):
+    """Skips what "cuda" has not."""
+    if request.param.startswith("cuda") and not torch.cuda.is_available():
+        pytest.skip("needs CUDA")
+    return torch.device(request.param)
+
+
+def test_moves(device):
+    x = core.move(torch.ones(3, device=device))
+    assert x.is_cuda == (device.type == "cuda")
+
+
+@mock.patch("pkg.core.torch.cuda.synchronize")
+def test_waits(waits, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    core.wait()
+    assert waits.called
+    with mock.patch.object(torch.cuda, "device_count", return_value=torch.cuda.device_count() + 1):
+        assert core.count() == torch.cuda.device_count()
+
+
+def test_by_hand():
+    old = torch.cuda.current_device
+    torch.cuda.current_device = lambda: 1
+    try:
+        assert core.current() == torch.cuda.current_device() == 1
+    finally:
+        torch.cuda.current_device = old

@@ -1,0 +1,102 @@
+"""Tests are told from programs by what stands in them, for a program that evaluates a model is often called a test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tdev_core.codemod.files.suites import is_of_a_suite
+from tests.codemod.conftest import Ran
+
+REAL = "tdev_core.codemod.engine"
+HARNESS = "import pytest\nimport torch\n\n\ndef test_it():\n    torch.cuda.synchronize()\n"
+PLAIN = "import torch\n\n\ndef test_it():\n    torch.cuda.synchronize()\n"
+PROGRAM = "import torch\n\n\ndef test_model(model):\n    return model.cuda()\n\n\nif __name__ == '__main__':\n    test_model(3)\n"
+HELPER = "import torch\n\n\ndef make():\n    return torch.ones(3, device='cuda')\n"
+
+
+def _made(place: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "others", "told"),
+    [
+        ("pkg/test_a.py", HARNESS, {}, True),
+        ("pkg/a_test.py", HARNESS, {}, True),
+        ("pkg/a.py", HARNESS, {}, False),
+        ("pkg/conftest.py", HELPER, {}, True),
+        ("test_a.py", PLAIN, {}, True),
+        ("test_model.py", PROGRAM, {}, False),
+        ("test.py", PLAIN, {}, False),
+        ("tests.py", "import unittest\n", {}, True),
+        ("test_model.py", "import torch\n\ntorch.cuda.synchronize()\n", {}, False),
+        ("tests/helper.py", HELPER, {"tests/test_a.py": PLAIN}, True),
+        ("tests/data/helper.py", HELPER, {"tests/unit/test_a.py": HARNESS}, True),
+        ("tests/launched.py", PROGRAM, {"tests/test_a.py": PLAIN}, True),
+        ("tests/helper.py", HELPER, {"test_a.py": HARNESS}, False),
+        ("test/train.py", HELPER, {"test/test_model.py": PROGRAM}, False),
+        ("pkg/testing/close.py", HELPER, {}, False),
+        ("pkg/test_utils/scripts/ops.py", PROGRAM, {"pkg/test_utils/cases.py": HARNESS}, True),
+        # What another folder of tests holds speaks for that alone, and a project's root ends the search.
+        ("test/proj/train.py", HELPER, {"test/proj/tests/test_a.py": HARNESS}, False),
+        (
+            "test/proj/train.py",
+            HELPER,
+            {"test/test_a.py": HARNESS, "test/proj/setup.py": ""},
+            False,
+        ),
+        ("test/proj/train.py", HELPER, {"test/test_a.py": HARNESS}, True),
+    ],
+)
+def test_which_files_are_tests(
+    place: Path, name: str, text: str, others: dict[str, str], told: bool
+) -> None:
+    _made(place, {**others, name: text})
+    assert is_of_a_suite(place / name, text.encode()) is told
+
+
+FILES = {
+    "setup.py": "",
+    "pkg/__init__.py": "",
+    "pkg/core.py": "import torch\n\n\ndef count():\n    return torch.cuda.device_count()\n",
+    "tests/test_core.py": HARNESS,
+    "tests/test_fake.py": "import torch\nfrom pkg.core import count\n\n\ndef test_count(monkeypatch):\n"
+    "    monkeypatch.setattr(torch.cuda, 'device_count', lambda: 3)\n    assert count() == 3\n    torch.cuda.synchronize()\n",
+}
+
+
+@pytest.mark.parametrize("style", ["explicit", "alias"])
+@pytest.mark.parametrize("asked", ["", "--tests", "tests = true"])
+def test_a_projects_tests_stay_unless_asked_for(
+    place: Path, codemod: Callable[..., Ran], style: str, asked: str
+) -> None:
+    _made(place, FILES)
+    if asked.endswith("true"):
+        (place / "pyproject.toml").write_text(f"[tool.tdev]\n{asked}\n")
+    flags = [asked] if asked.startswith("-") else []
+    ran = codemod("--force", "--style", style, *flags, ".", engine=REAL)
+    core, test, fake = (
+        (place / name).read_text()
+        for name in ("pkg/core.py", "tests/test_core.py", "tests/test_fake.py")
+    )
+    assert "tdev" in core
+    assert (test == HARNESS) is (asked == "")
+    assert ("tests/test_core.py:6:5 test `torch.cuda.synchronize`" in ran.out) is (asked == "")
+    if asked == "":
+        assert "monkeypatch.setattr(tdev.cuda, 'device_count'" in fake
+        assert "    torch.cuda.synchronize()" in fake and "import torch\n" in fake
+    # The second run has nothing to do, and says the same.
+    again = codemod("--check", "--style", style, *flags, ".", engine=REAL)
+    assert again.status == 0
+    assert again.out.splitlines() == [r for r in ran.out.splitlines() if " test `" in r]
+
+
+def test_the_accelerator_target_rewrites_tests(place: Path, codemod: Callable[..., Ran]) -> None:
+    _made(place, FILES)
+    codemod("--force", "--target", "accelerator", ".", engine=REAL)
+    assert "torch.accelerator.synchronize()" in (place / "tests/test_core.py").read_text()
