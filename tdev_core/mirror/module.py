@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import functools
 import importlib
-import inspect
 import operator
 import sys
 import threading
 from collections.abc import Iterable, Mapping
-from types import FunctionType, MappingProxyType, ModuleType
+from types import BuiltinFunctionType, CodeType, FunctionType, MappingProxyType, ModuleType
 from typing import Any
 
 from tdev_core.mirror import newer, versions
@@ -207,30 +206,46 @@ def _fake_in_torch(mirror: MirrorModule, state: State, name: str, value: Any) ->
         ours, theirs = getattr(mirror, name, MISSING), getattr(state.source, name, MISSING)
         if not callable(ours) or not callable(theirs):
             return
-        if not (_is_cudas(state.source) or isinstance(ours, FunctionType)):
-            return  # a class, of which others may ask whether something is; or one that C answers for, and no frame tells of
+        if not (_is_cudas(state.source) or _codes(ours)):
+            return  # a class, of which others may ask whether something is
         state.faked[name] = ours, theirs, MISSING
     if value is ours:
         _put_back_in_torch(state, name)
     else:
         put = value
         if callable(value) and not _is_cudas(state.source):
-            put = _instead_of(*state.faked[name][:2], value)
+            theirs = state.faked[name][1]
+            if isinstance(theirs, BuiltinFunctionType) and not isinstance(value, _PLAIN):
+                return  # which C may call for tdev's, where no frame tells a mock that it is called again
+            put = _instead_of(ours, theirs, value)
         setattr(state.source, name, put)
         state.faked[name] = (*state.faked[name][:2], put)
 
 
-def _instead_of(ours: FunctionType, theirs: Any, value: Any) -> Any:
+_PLAIN = (FunctionType, functools.partial)
+
+
+def _codes(function: Any) -> set[CodeType]:
+    """Return the code of a function of tdev's, and of what it wraps; C may answer its plain calls. Empty for anything else."""
+    found: set[CodeType] = set()
+    function = getattr(function, "__tdev_wrapper__", function)
+    while isinstance(function, FunctionType) and function.__code__ not in found:
+        found.add(function.__code__)
+        function = getattr(function, "__wrapped__", None)
+    return found
+
+
+def _instead_of(ours: Any, theirs: Any, value: Any) -> Any:
     """Return what torch gets for a function whose place ``value`` takes in tdev.
 
     tdev's function calls torch's, and ``value`` may well call tdev's, whose place it has: that is answered by torch's own.
     """
-    code = inspect.unwrap(ours).__code__
+    codes = _codes(ours) | _codes(value)  # `value` itself calls torch's where C does so for tdev's
     inside = threading.local()
 
     @functools.wraps(value, updated=())
     def instead(*args: Any, **kwargs: Any) -> Any:
-        if sys._getframe(1).f_code is code or getattr(inside, "called", False):
+        if sys._getframe(1).f_code in codes or getattr(inside, "called", False):
             return theirs(*args, **kwargs)
         inside.called = True
         try:

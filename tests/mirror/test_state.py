@@ -218,6 +218,26 @@ class TestPatch:
             tdev.load = ours
         assert torch.load is theirs
 
+    @pytest.mark.parametrize("given", [{}, {"device": "cuda"}])
+    def test_a_factory_that_modules_call(self, given: dict[str, str]) -> None:
+        """As who makes models without memory does: torch's own layers have to get it."""
+        ours, theirs = tdev.empty, torch.empty
+        made: list[tuple[int, ...]] = []
+
+        def empty(*size: Any, **kwargs: Any) -> torch.Tensor:
+            made.append(size)
+            return ours(*size, **kwargs)
+
+        tdev.empty = empty
+        try:
+            assert tdev.empty(2, **given).shape == (2,)
+            assert torch.empty(3).shape == (3,)
+            tdev.nn.Linear(4, 5)
+        finally:
+            tdev.empty = ours
+        assert made == [(2,), (3,), ((5, 4),), (5,)]
+        assert tdev.empty is ours and torch.empty is theirs
+
     def test_a_spy_counts_a_call_once(self, tmp_path: Path) -> None:
         """Whoever calls it by whichever name: it calls what it stands for, which calls torch's."""
         torch.save(torch.ones(2), tmp_path / "x.pt")
