@@ -97,7 +97,7 @@ def apply_rules(
         report_torchs_own,
     )
     from tdev_core.codemod.engine.rules.behind_what_stays import leave_them
-    from tdev_core.codemod.engine.rules.kept_questions import needs_torchs_name
+    from tdev_core.codemod.engine.rules.kept_questions import is_rebound, needs_torchs_name
     from tdev_core.codemod.engine.rules.kernels import runs_on_cuda_alone
     from tdev_core.codemod.engine.rules.stand_ins import know_answered
     from tdev_core.codemod.engine.rules.whole_files import is_mostly_kernels, stays_whole
@@ -120,8 +120,10 @@ def apply_rules(
             file.scopes.forget()
             known = {**(behind or {}), **file.behind}
             return apply_rules(source, names, options, filename, whole, known)
-        if options.style == "alias" and not options.program and needs_torchs_name(file):
-            # A question that stays CUDA's is asked of torch, so torch keeps its name here.
+        if options.style == "alias" and (
+            is_rebound(file) or not options.program and needs_torchs_name(file)
+        ):
+            # A question that stays CUDA's is asked of torch, so torch keeps its name here; or gets it back.
             file.scopes.forget()
             explicit = replace(options, style="explicit")
             return apply_rules(source, names, explicit, filename, whole, behind)

@@ -43,10 +43,14 @@ _GIVES_AMP = re.compile(
     + "|".join(OF_AMP).encode()
     + rb")\b"
 )
-# `base.autocast()`, of a module that has imported it, whatever it is called here.
-_READS_AMP = re.compile(
-    rb"(\w+)(?<!\btorch)(?<!\bamp)(?<!\bcuda)(?<!\bself)(?:\.amp)?\.(?:autocast|GradScaler|custom_fwd|custom_bwd)\b"
-)
+# `base.autocast()`, of a module that has imported it, whatever it is called here; the owner is read backwards, for `re`
+# would begin at every word.
+_INSIDE_AMP = tuple(name for name in OF_AMP if name != "amp")
+_READS_AMP = re.compile(rb"\.(?:" + "|".join(_INSIDE_AMP).encode() + rb")\b")
+_OWNER_OF_AMP = re.compile(rb"(\w+)(?:\.amp)?\Z")
+_OWNERS_REACH = 80
+_TORCHS_OWN = frozenset((b"torch", b"amp", b"cuda", b"self"))
+_SIGNS_OF_AMP = tuple(name.encode() for name in _INSIDE_AMP)
 # What a package's own function is taken from that is not the package.
 _TAKES = re.compile(
     rb"\nfrom[ \t]+(?!(?:flash_attn|apex)\b)[.\w]+[ \t]+import[ \t]*(\([^)]*\)|[^\n]*)"
@@ -352,11 +356,7 @@ class Survey:
                     self._takes_torch.setdefault(own, set()).add(source.rpartition(".")[2])
         self._marks.update(mark for mark in (b"pylint: disable", b"noqa") if mark in raw)
         if b"amp" in raw or b"autocast" in raw or b"GradScaler" in raw:
-            for found in _GIVES_AMP.finditer(raw):
-                self._gives_amp.add(found[1].decode("ascii", "ignore").rpartition(".")[2])
-            for owner in set(_READS_AMP.findall(raw)):
-                called = re.findall(rb"(\w+)[ \t]+as[ \t]+" + owner + rb"\b", raw)
-                self._gives_amp.update(name.decode("ascii", "ignore") for name in (owner, *called))
+            self._see_amp(raw)
         self._ask_backends = self._ask_backends or b"get_backend" in raw
         self._uses_ray = self._uses_ray or (b" ray" in raw and _IMPORTS_RAY.search(raw) is not None)
         if b"sys.modules" in raw:
@@ -459,6 +459,19 @@ class Survey:
             self._questions(raw)
             if self._looks_for_staying:
                 self._stays(path, raw)
+
+    def _see_amp(self, raw: bytes) -> None:
+        """Take into account from which modules others take a name of ``torch.cuda.amp``."""
+        for found in _GIVES_AMP.finditer(raw):
+            self._gives_amp.add(found[1].decode("ascii", "ignore").rpartition(".")[2])
+        owners: set[bytes] = set()
+        for found in _READS_AMP.finditer(raw) if any(s in raw for s in _SIGNS_OF_AMP) else ():
+            before = raw[max(0, found.start() - _OWNERS_REACH) : found.start()]
+            if (owner := _OWNER_OF_AMP.search(before)) is not None:
+                owners.add(owner[1])
+        for name in owners - _TORCHS_OWN:
+            called = re.findall(rb"(\w+)[ \t]+as[ \t]+" + name + rb"\b", raw)
+            self._gives_amp.update(each.decode("ascii", "ignore") for each in (name, *called))
 
     def _see_constants(self, raw: bytes) -> None:
         """Take into account which variables called after a device hold one, or a list of them, and which something else."""

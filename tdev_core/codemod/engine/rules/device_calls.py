@@ -260,7 +260,8 @@ def _is_made_to_be_tried(file: File, made: cst.CSTNode) -> bool:
     for parent in file.tree.ancestors(made):
         if isinstance(parent, cst.Try):
             handlers = "".join(map(file.tree.text, parent.handlers))
-            tried = [part for line in parent.body.body for part in getattr(line, "body", ())]
+            lines = (each for each in parent.body.body if isinstance(each, cst.SimpleStatementLine))
+            tried = [part for line in lines for part in line.body]
             return _THE_CPU.search(handlers) is not None and any(
                 isinstance(part, cst.Expr) and _TRIES.fullmatch(file.tree.text(part).strip())
                 for part in tried

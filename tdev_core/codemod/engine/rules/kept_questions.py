@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import replace
 
 from tdev_core.codemod.engine.analysis.resolve import Reference
@@ -51,6 +52,30 @@ _SETTINGS = re.compile(
 def sets_names_of_torchs(file: File) -> bool:
     """Tell whether a file puts functions of its own in torch's place, which others call by torch's name: ``torch.stft = stft``."""
     return any(not _SETTINGS.match(name) for name in _SET.findall(file.code))
+
+
+_STAR = re.compile(r"^from[ \t]+([.\w]+)[ \t]+import[ \t]*\(?[ \t]*\*", re.MULTILINE)
+
+
+def is_rebound(file: File) -> bool:
+    """Tell whether ``from utils import *`` below the import of torch may bring a ``torch`` of its own: that of a module that stays.
+
+    So do packages such as fastai. What a module of the tree brings that imports no torch at its margin, none.
+    """
+    tops = [b for b in file.wanted if b.target == "torch" and b.scope is file.scopes.top]
+    if not tops or "*" not in file.tree.source:
+        return False
+    first = min(file.tree.span(b.node)[0] for b in tops)
+    tree = file.options.tree
+    for found in _STAR.finditer(file.code, first):
+        top, _, _ = found[1].partition(".")
+        last = found[1].rpartition(".")[2]
+        if top in ("torch", "tdev") or top in sys.stdlib_module_names:
+            continue
+        own = tree is not None and (not top or top in tree.modules or top in tree.near)
+        if not own or tree is None or last in tree.torch_of or last not in tree.stems:
+            return True
+    return False
 
 
 def needs_torchs_name(file: File) -> bool:

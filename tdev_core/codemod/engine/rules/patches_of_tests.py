@@ -29,8 +29,9 @@ def patches_alone(file: File) -> None:
         name = file.resolver.torch_name(target.target)
         if name is not None and reached_through_tdev(file, name):
             patched.setdefault(_home(file, target), set()).add(name)
+    everywhere = patched.get(None, set())
     for node in file.tree.of(cst.Attribute) if any(patched.values()) else ():
-        names = patched.get(_home(file, node))
+        names = everywhere | patched.get(_home(file, node), set())
         if names and (found := file.resolver.reference(node)) is not None and found.name in names:
             file.use(STRINGS, found)
     at = 0

@@ -49,7 +49,7 @@ _OF_TORCH = r"(?:torch|th|cuda|amp|dist)\b"
 _PATCHES = re.compile(
     # `patch.object(torch.cuda, "load")`, `setattr("pkg.torch.load", …)`, `setitem(sys.modules, "torch.cuda", None)`
     rf"(?:patch(?:\.\w+)?|(?:set|del)(?:attr|item))\([^()]{{0,200}}?\b{_OF_TORCH}"
-    rf"|^[ \t]+{_OF_TORCH}(?:\.\w+)+[ \t]*=[^=]",
+    rf"|^[ \t]*{_OF_TORCH}(?:\.\w+)+[ \t]*=[^=]",
     re.MULTILINE,
 )
 _TDEV = re.compile(r"^[ \t]*import[ \t]+tdev(?:[ \t]+as[ \t]+(\w+))?", re.MULTILINE)
