@@ -139,7 +139,14 @@ def read_by(value: ast.expr) -> set[str]:
 
 
 def last_name(node: ast.expr) -> str:
-    return ast.unparse(node).partition("[")[0].rpartition(".")[2]
+    """Return the last of a dotted name, ``Trainer`` of ``pkg.Trainer[Config]``; empty for what is no name."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+        case _:
+            return ""
 
 
 def full_name(node: ast.expr, imported: Mapping[str, str]) -> str:

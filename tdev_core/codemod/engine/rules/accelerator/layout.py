@@ -438,7 +438,7 @@ class _Layout:
             if _indent(tree.line_text(bottom)) < indent:
                 break
             bottom += 1
-        if top < 1 or bottom - top < 3:
+        if top < 1 or bottom - top < 3 or bottom > tree.line_count:
             return
         low = tree.line_start(top)
         high = tree.line_start(bottom) + len(tree.line_text(bottom).rstrip("\r\n"))
