@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
-
 from tdev_core.backend import Backend as _Backend
 from tdev_core.mirror import adoption as _adoption
 from tdev_core.shims import serialization as _serialization
@@ -34,13 +32,8 @@ def load(
         mps, mlx, sim, cpu: tdev's own; map_location is translated; storages saved from a
             missing accelerator go to the active device
     """
-    return torch.load(
-        f,
-        _serialization.map_location(map_location),
-        pickle_module,
-        weights_only=weights_only,
-        mmap=mmap,
-        **pickle_load_args,
+    return _serialization.load(
+        f, map_location, pickle_module, weights_only=weights_only, mmap=mmap, **pickle_load_args
     )
 
 

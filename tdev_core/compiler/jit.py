@@ -73,13 +73,20 @@ def load(
 ) -> Any:
     """``torch.jit.load`` on the translated device, with the devices that the code names translated.
 
-    What was saved from CUDA goes to the active backend's device where ``map_location`` is None.
+    What was saved from CUDA goes to the active backend's device where ``map_location`` is None, and what was saved from
+    the CPU stays there: what is CUDA's is told by torch, which cannot restore it.
     """
     where = translate(map_location)
-    if where is None:
+    at = f.tell() if where is None and hasattr(f, "seek") else None
+    try:
+        result = torch.jit.load(f, where, _extra_files, _restore_shapes)
+    except RuntimeError:
         native = translate("cuda")
-        where = None if native.type == "cuda" else native
-    result = torch.jit.load(f, where, _extra_files, _restore_shapes)
+        if where is not None or native.type == "cuda":
+            raise
+        if at is not None:
+            f.seek(at)
+        result = torch.jit.load(f, native, _extra_files, _restore_shapes)
     _translate_module(result)
     return result
 

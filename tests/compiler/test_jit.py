@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import struct
 import sys
 import threading
+import zipfile
 from pathlib import Path
 from typing import Optional
 
@@ -108,6 +110,47 @@ def test_a_scripted_module_is_saved_and_loaded() -> None:
         buffer.seek(0)
         loaded = torch.jit.load(buffer, map_location=location)
         assert torch.equal(loaded(X), module(X))
+
+
+def _saved(device: str) -> io.BytesIO:
+    """A script whose weights say that they were saved from a device: as CUDA would have written them, but for that word."""
+    written, buffer = io.BytesIO(), io.BytesIO()
+    stock.jit.save(stock.jit.script(stock.nn.Linear(2, 2)), written)
+    said = b"X%b" % struct.pack("<i", len(device)) + device.encode()
+    with zipfile.ZipFile(written) as old, zipfile.ZipFile(buffer, "w") as new:
+        for info in old.infolist():
+            raw = old.read(info)
+            if info.filename.endswith("/data.pkl"):
+                assert b"X\x03\x00\x00\x00cpu" in raw
+                raw = raw.replace(b"X\x03\x00\x00\x00cpu", said)
+            new.writestr(info, raw)
+    buffer.seek(0)
+    return buffer
+
+
+@pytest.mark.parametrize("backend", ["cpu", "sim"])
+def test_a_script_lies_where_it_was_saved(backend: str, tmp_path: Path) -> None:
+    """One of the CPU's is asked with tensors of the CPU; one of CUDA's goes to the device, as ``torch.load`` has them, too."""
+    for device in ("cpu", "cuda:0"):
+        (tmp_path / f"{device}.pt").write_bytes(_saved(device).getvalue())
+    with pytest.raises(RuntimeError):
+        stock.jit.load(tmp_path / "cuda:0.pt")
+    code = """
+        import io, sys, warnings
+        import tdev as torch
+        warnings.simplefilter("ignore")
+        for device, expected in (("cpu", "cpu"), ("cuda:0", sys.argv[1])):
+            with open(device + ".pt", "rb") as file:
+                stream = io.BytesIO(file.read())
+            for load, options in ((torch.jit.load, {}), (torch.load, {"weights_only": False})):
+                for source in (device + ".pt", stream):
+                    stream.seek(0)
+                    loaded = load(source, **options)
+                    assert {p.device.type for p in loaded.parameters()} == {expected}, (device, load)
+                    x = torch.ones(1, 2, device="cpu" if device == "cpu" else "cuda")
+                    assert loaded(x).device.type == expected
+    """
+    run(code, backend, cwd=tmp_path, TDEV_BACKEND=backend)
 
 
 def test_a_file_that_names_cuda_is_loaded() -> None:
