@@ -14,6 +14,7 @@ import pytest
 import torch
 from torch import nn
 
+from tdev_core.backend import Backend, current
 from tdev_core.cuda import amp
 from tdev_core.errors import DeviceWarning
 from tdev_core.shims import install as shims
@@ -113,6 +114,25 @@ def test_autocast_for_the_cpu_itself_is_as_it_was():
         assert _product() is torch.bfloat16
     with torch.cpu.amp.autocast(dtype=torch.float16):
         assert _product() is torch.float16
+
+
+@pytest.mark.skipif(
+    current() is not Backend.CPU, reason="of the CPU, which has both kinds of autocast"
+)
+def test_what_switches_cudas_autocast_off_leaves_the_cpus_on():
+    """As Lightning has it on the CPU in ``bf16-mixed``, around a model that keeps a part of itself in full precision on CUDA."""
+    x = torch.ones(2, 2)
+    off = torch.autocast("cuda", enabled=False)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        with off:
+            assert (x @ x).dtype is torch.bfloat16
+        assert (x @ x).dtype is torch.bfloat16
+        with torch.autocast("cuda", dtype=torch.bfloat16):
+            with off:
+                assert (x @ x).dtype is torch.float32
+            assert (x @ x).dtype is torch.bfloat16
+        with off:
+            assert (x @ x).dtype is torch.bfloat16
 
 
 def test_an_index_in_the_device_type_is_ignored_as_on_cuda():

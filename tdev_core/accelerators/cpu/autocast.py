@@ -65,9 +65,11 @@ def state() -> State:
 def switch(on: bool, dtype: torch.dtype) -> None:
     """Start, or suspend, CUDA's lists for CPU tensors on the calling thread.
 
-    The state of ``"cuda"`` itself is the caller's to set: ``torch.autocast`` does it anyway.
+    The state of ``"cuda"`` itself is the caller's to set: ``torch.autocast`` does it anyway. Where there are none to
+    suspend, autocast that is on is the CPU's own, by ``torch.autocast("cpu")``: that stays, as it does under torch.
     """
-    restore(State(on, on, dtype))
+    if on or is_on():
+        restore(State(on, on, dtype))
 
 
 def restore(before: State) -> None:
