@@ -442,6 +442,8 @@ ORDINAL_MOVES = re.compile(_ORDINAL_MOVES)
 OF_AMP = ("amp", "autocast", "GradScaler", "custom_fwd", "custom_bwd")
 """What is imported of ``torch.cuda.amp``, and that itself."""
 
+MAKERS = re.compile(r"torch\.(?:rand|randn|zeros|ones|empty|full|eye)(?=\s*,)")
+"""A function that is given to another one, which makes tensors by it: ``_create(torch.rand, *shape, **kwargs)``."""
 _NAMED = re.compile(rf"(?<![A-Za-z])(?:{'|'.join(_PACKAGES)})(?![A-Za-z])")
 _IMPORT, _FROM = (re.compile(pattern) for pattern in _IMPORTS)
 PATCHED = re.compile(_PATCHES)

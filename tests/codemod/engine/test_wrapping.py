@@ -22,6 +22,17 @@ def test_what_is_called_on_a_result_stays_on_its_line() -> None:
     ]
 
 
+@pytest.mark.parametrize("word", ["if", "else"])
+def test_part_of_a_choice_is_broken_in_its_brackets(word: str) -> None:
+    """A test, or the last arm, of ``a if … else b`` that has a line of its own."""
+    line = f"    {word} any(is_accelerator(t.device.type) for t in values if isinstance(t, Tensor))"
+    assert wrapped(line, 80, True) == [
+        f"    {word} any(",
+        "        is_accelerator(t.device.type) for t in values if isinstance(t, Tensor)",
+        "    )",
+    ]
+
+
 @pytest.mark.parametrize(
     ("line", "expected"),
     [

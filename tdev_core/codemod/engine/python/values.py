@@ -891,7 +891,9 @@ class Values:
                     kept.said.append((part.annotation, part.value, True))
                 case ast.FunctionDef(name=name) if part in members:
                     found.setdefault(name, Kept()).methods.append(part)
-                case ast.Call(func=ast.Attribute(attr="register_buffer" | "register_parameter")):
+                case ast.Call(func=ast.Attribute(attr=called)) if called in _REGISTERS or (
+                    called == "add_state" and _holds_a_tensor(part)
+                ):
                     named = [k.value for k in part.keywords if k.arg == "name"]
                     match [*part.args, *named]:
                         case [ast.Constant(value=str() as name), *_]:
@@ -975,6 +977,17 @@ _LEAVE_THE_RESULT = frozenset(
     "staticmethod classmethod property cached_property abstractmethod override overload final cache lru_cache "
     "no_grad inference_mode enable_grad typechecked beartype jaxtyped compile disable ignore unused export".split()
 )
+
+
+_REGISTERS = ("register_buffer", "register_parameter")
+
+
+def _holds_a_tensor(call: ast.Call) -> bool:
+    """Tell whether a state of a metric of torchmetrics' is a tensor by its default, and no list: ``add_state("hits", torch.zeros(3))``."""
+    given = [*call.args[1:2], *(k.value for k in call.keywords if k.arg == "default")]
+    return any(
+        isinstance(each, ast.Call) and ast.unparse(each.func).startswith("torch.") for each in given
+    )
 
 
 def _arguments(call: ast.Call, function: ast.FunctionDef) -> dict[str, ast.expr]:

@@ -8,7 +8,7 @@ import libcst as cst
 
 from tdev_core.codemod.engine.analysis.kinds import Kind
 from tdev_core.codemod.engine.analysis.literals import CUDA_STRING, NAMES_DEVICE, TENSOR_TYPE
-from tdev_core.codemod.engine.analysis.nodes import string_value
+from tdev_core.codemod.engine.analysis.nodes import descendants, string_value
 from tdev_core.codemod.engine.file import File, Question
 from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.rules.arms import ARMS, decides_beside_other_arms
@@ -156,6 +156,9 @@ _WORDS = re.compile(r":\s*[\"']([a-z]+)[\"']")
 
 def _comparison(file: File, node: cst.Comparison) -> None:
     if (asked := asked_by(file, node)) is not None:
+        if _beside_a_numbered(file, node):
+            file.find(COMPARISON, node, "compares a device with 'cuda' and with one by its number")
+            return
         _answer(file, asked, judge(file, asked))
         return
     target = node.comparisons[0]
@@ -184,6 +187,29 @@ def _comparison(file: File, node: cst.Comparison) -> None:
                 file.find(COMPARISON, node, f'"cuda" is looked for in {text}; is it a device?')
         elif isinstance(right, (cst.Tuple, cst.List, cst.Set)):
             _among(file, node, left, right, isinstance(operator, cst.NotIn))
+
+
+_NUMBERED = re.compile(r"cuda:\d+\Z")
+
+
+def _beside_a_numbered(file: File, node: cst.Comparison) -> bool:
+    """Tell whether a condition asks a word for CUDA's first device, too: ``device == "cuda" or device == "cuda:0"``.
+
+    As the list of both does, ``device in ("cuda", "cuda:0")``, it asks what was typed; half of it would be another question.
+    """
+    asked = file.tree.text(node.left)
+    if file.options.style == "accelerator" or file.options.program or asked.endswith(".type"):
+        return False
+    whole: cst.CSTNode = node
+    while isinstance(file.tree.parents.get(whole), cst.BooleanOperation):
+        whole = file.tree.parents[whole]
+    return any(
+        isinstance(other, cst.Comparison)
+        and other is not node
+        and file.tree.text(other.left) == asked
+        and _NUMBERED.match(string_value(other.comparisons[0].comparator) or "") is not None
+        for other in descendants(whole)
+    )
 
 
 def is_asserted(file: File, node: cst.CSTNode) -> bool:

@@ -588,11 +588,19 @@ def _is_of_a_flag(test: ast.expr) -> bool:
     return (
         isinstance(test, ast.BoolOp)
         and isinstance(test.op, ast.And)
-        and any(
-            isinstance(each, (ast.Name, ast.Attribute)) and _FLAG.search(ast.unparse(each))
-            for each in test.values
-        )
+        and any(_is_a_flag(each) for each in test.values)
     )
+
+
+def _is_a_flag(test: ast.expr) -> bool:
+    """Tell whether a test is a flag for CUDA, or asks for what other packages call it: ``accelerator == "gpu"``."""
+    match test:
+        case ast.Name() | ast.Attribute():
+            return _FLAG.search(ast.unparse(test)) is not None
+        case ast.Compare(ops=[ast.Eq()], comparators=[ast.Constant(value="gpu" | "GPU")]):
+            return True
+        case _:
+            return False
 
 
 _FLAG = re.compile(

@@ -197,6 +197,9 @@ def _is_cudas_own(file: File, choice: cst.IfExp) -> bool:
 def _calls_by_name(file: File, found: Reference) -> Iterator[Call]:
     """Yield the calls of a variable that a function of torch's is kept in: ``new = torch.empty if fast else torch.zeros``."""
     kept: cst.CSTNode = file.tree.parents[found.node]
+    if isinstance(kept, cst.Arg):
+        yield from _calls_of_what_takes_it(file, kept)
+        return
     while isinstance(kept, cst.IfExp):
         kept = file.tree.parents[kept]
     if isinstance(kept, cst.Assign):
@@ -212,6 +215,34 @@ def _calls_by_name(file: File, found: Reference) -> Iterator[Call]:
         if isinstance(call.func, cst.Name) and call.func.value == target.value:
             if enclosing_function(file, call) is home:
                 yield Call(tuple(call.args))
+
+
+def _calls_of_what_takes_it(file: File, given: cst.Arg) -> Iterator[Call]:
+    """Yield the calls of a parameter that a function of torch's is given as: ``_create(torch.rand, …)``, ``function(n, device=device)``.
+
+    Of a function that the file has not, the device that goes there beside it is that of the call.
+    """
+    call = file.tree.parents[given]
+    if not isinstance(call, cst.Call) or not isinstance(call.func, cst.Name):
+        return
+    takers = [f for f in file.tree.of(cst.FunctionDef) if f.name.value == call.func.value]
+    for taker in takers:
+        names = [param.name.value for param in taker.params.params]
+        if given.keyword is not None:
+            name = given.keyword.value
+        else:
+            at = call.args.index(given)
+            plain = at < len(names) and not any(arg.star for arg in call.args[:at])
+            name = names[at] if plain else ""
+        for each in descendants(taker.body) if name else ():
+            if (
+                isinstance(each, cst.Call)
+                and isinstance(each.func, cst.Name)
+                and each.func.value == name
+            ):
+                yield Call(tuple(each.args))
+    if not takers and any(a.keyword is not None and a.keyword.value == "device" for a in call.args):
+        yield Call(tuple(arg for arg in call.args if arg.keyword is not None))
 
 
 def _is_thrown_away(file: File, found: Reference) -> bool:

@@ -215,6 +215,10 @@ def insert_in_function(file: File, function: cst.FunctionDef, comment: str = "")
     file.replace(IMPORT, at, at, f"{indent}import {import_text(file)}{comment}{newline}")
 
 
+_DEFINES = re.compile(r"(?:(?:async[ \t]+)?def|class)\b|@")
+_IS_ABOUT = re.compile(r"#(?!!|.*coding[:=])")
+
+
 def insert_at_top(file: File, comment: str = "") -> None:
     """Among the file's first imports: before the first that is not of the standard library."""
     text = f"import {import_text(file)}{comment}"
@@ -241,8 +245,13 @@ def insert_at_top(file: File, comment: str = "") -> None:
         decorators = getattr(first, "decorators", ())
         if decorators:
             at = file.tree.span(decorators[0])[0]
-        at = file.tree.line_start(file.tree.position(at)[0])
-        file.replace(IMPORT, at, at, text + newline * 2)
+        row = file.tree.position(at)[0]
+        # By the text: what no rule sees of a file is not in the tree.
+        defines = _DEFINES.match(file.tree.line_text(row)) is not None
+        while defines and row > 1 and _IS_ABOUT.match(file.tree.line_text(row - 1)):
+            row -= 1  # what is said of a function stays with it
+        at = file.tree.line_start(row)
+        file.replace(IMPORT, at, at, text + newline * (3 if defines else 2))
         return
     end = file.tree.span(last)[1]
     line = file.tree.position(end)[0]

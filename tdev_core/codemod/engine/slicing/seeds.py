@@ -13,7 +13,7 @@ from itertools import chain
 
 from tdev_core.codemod.engine.api import Names
 from tdev_core.codemod.engine.slicing.lexical import occurrences
-from tdev_core.codemod.engine.vocabulary import ORDINAL_MOVES, PATCHED, WORDS, places
+from tdev_core.codemod.engine.vocabulary import MAKERS, ORDINAL_MOVES, PATCHED, WORDS, places
 
 # Parts of names and strings, besides those that make a file worth reading.
 _PARTS = (
@@ -59,6 +59,7 @@ class Seeds:
         """Yield the offset of each word that is one wherever it stands, in a longer name or a string too."""
         yield from (found.start() for found in PATCHED.finditer(text))
         yield from (found.start() for found in ORDINAL_MOVES.finditer(text))
+        yield from (found.start() for found in MAKERS.finditer(text))
         # Plain searches are many times faster than one pattern of alternatives.
         for part in self._parts:
             yield from places(text, part)

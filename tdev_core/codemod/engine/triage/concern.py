@@ -22,6 +22,7 @@ from tdev_core.codemod.engine.python.known import Known
 from tdev_core.codemod.engine.python.tree import parse
 from tdev_core.codemod.engine.triage.provenance import gives_unknown_device, shows_real_devices
 from tdev_core.codemod.engine.vocabulary import (
+    MAKERS,
     ORDINAL_MOVES,
     PROSE,
     SETTINGS,
@@ -100,6 +101,8 @@ def _makes_a_device(text: str, known: Known) -> Literal["", "made", "unknown"]:
         roots |= names
     ours = _ours(frozenset(roots))
     if _PINNED.search(text) or _of_settings(text):
+        return "made"
+    if "device=" in text and MAKERS.search(text) is not None:
         return "made"
     if "device_ids" in text or ORDINAL_MOVES.search(text):
         return "made"

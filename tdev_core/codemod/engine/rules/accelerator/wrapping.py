@@ -43,13 +43,15 @@ def wrapped(line: str, limit: int, inside: bool = False) -> list[str] | None:
 
 
 def same(old: str, new: str) -> bool:
-    """Tell whether two texts are the same statement, header of a block, or arguments."""
+    """Tell whether two texts are the same statement, header of a block, arguments, or part of a choice."""
     for before, after in (
         ("", ""),
         ("", "\n    pass"),
         ("f(\n", "\n)"),
         ("[\n", "\n]"),
         ("{\n", "\n}"),
+        ("(a\n", "\nelse b)"),  # a test of `a if … else b` that has a line of its own
+        ("(a if b\n", "\n)"),
     ):
         dumps = [_parsed(before + _flush(text) + after) for text in (old, new)]
         if dumps[0] is not None and dumps[0] == dumps[1]:

@@ -1,4 +1,5 @@
 import tdev
 
+
 def is_gpu(device):
     return tdev.is_accelerator(device.type)

@@ -1,0 +1,4 @@
+# Moves it from the GPU
+# to the CPU
+def on_the_cpu(t):
+    return t.cpu() if hasattr(t, "is_cuda") and t.is_cuda else t
