@@ -111,6 +111,10 @@ _FAULTS = re.compile(r"\bcudnn\s+(?:error|bug|crash|fault|issue|incompatib)", re
 """What comments and messages say of faults that only CUDA's library has."""
 # Which torch turns off elsewhere, with a warning.
 _FULL_AUTOCAST = re.compile(r"\bautocast\((?:[^()]|\([^()]*\))*\bdtype\s*=\s*\w+\.float32\b")
+_WIDE = r"\bdtype\s*=\s*torch\.(?:float64|double|complex128|cdouble)\b"
+_THERE = r"\bdevice\s*=\s*[\"']cuda"
+# What CUDA's device is asked for by name and MPS refuses: `torch.tensor(1, dtype=torch.float64, device="cuda")`.
+_DOUBLES_THERE = re.compile(rf"{_WIDE}[^()]*{_THERE}|{_THERE}[^()]*{_WIDE}")
 # What is used decides, and no word of the text.
 _NO_WORDS = re.compile(r"(?!)")
 _SAID = re.compile(
@@ -141,6 +145,8 @@ def availability_guards(file: File, node: cst.CSTNode) -> str | None:
         return "what CUDA's own profiler sees"
     if not file.options.program and _opens_what_mps_refuses(file, node):
         return "the sensors of a GPU and what else tdev refuses on MPS"
+    if not file.options.program and _makes_doubles_there(file, node):
+        return "tensors in double precision by CUDA's name, which MPS has not"
     if not file.options.program and _tells_of_what_is_given(file, node):
         return "what is told of the device that a function was given, which may be the CPU"
     if _asks_for_what_was_saved(file, node):
@@ -375,6 +381,18 @@ def _is_handed_on(file: File, node: cst.CSTNode) -> str | None:
     else:
         apart = tree.handing.divided
     return None if apart else who_hands_settings_on(file, choice)
+
+
+def _makes_doubles_there(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether an ``if`` that asks for CUDA makes tensors in double precision by its name."""
+    around = file.tree.ancestors(node)
+    choice = next(
+        (each for each in around if isinstance(each, (cst.If, cst.BaseSmallStatement))), None
+    )
+    return (
+        isinstance(choice, cst.If)
+        and _DOUBLES_THERE.search(file.tree.text(choice.body)) is not None
+    )
 
 
 def guards_tf32(file: File, node: cst.CSTNode) -> bool:
