@@ -90,7 +90,7 @@ def after_torch(own: Iterable[str]) -> None:
     _refuse_old_torch()
     from tdev_core import backend, settings
     from tdev_core.mirror import adoption as mirror
-    from tdev_core.mirror import standins
+    from tdev_core.mirror import module, standins
     from tdev_core.shims import serialization
 
     try:
@@ -133,6 +133,9 @@ def after_torch(own: Iterable[str]) -> None:
     standins.teach_torchscript()
     standins.allow_in_files()
     serialization.register()
+    if backend.current() is not backend.Backend.CUDA:
+        for watched in ("torch.cuda", "torch.version"):
+            module.watch(sys.modules[watched])
 
 
 def _refuse_old_torch() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 import functools
 import importlib
 import operator
@@ -14,7 +15,7 @@ from typing import Any
 from tdev_core.mirror import newer, versions
 from tdev_core.mirror.suggest import NoSuchName
 
-__all__ = ["MISSING", "STATE", "MirrorModule", "State", "become"]
+__all__ = ["MISSING", "STATE", "MirrorModule", "State", "become", "watch"]
 
 STATE = "__tdev_mirror__"
 """Where a mirror keeps its :class:`State`."""
@@ -159,12 +160,45 @@ class MirrorModule(ModuleType):
         return sorted({*there, *state.routed, *state.elsewhere} - lost)
 
 
+class WatchedModule(ModuleType):
+    """A module of torch's that a mirror answers for in CUDA's place: what a program puts in it stands in the mirror, too.
+
+    As on CUDA, where the two are one: a test that pretends something of ``torch.cuda`` need not know who asks.
+    """
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name[:1] != "_" and not isinstance(value, ModuleType):
+            # Loaded now: what it finds in torch's place later on is no function of torch's.
+            mirror = _mirrored(self)
+            state: State | None = mirror.__dict__.get(STATE)
+            if state is not None and _is_own(state, name):
+                _fake_in_mirror(mirror, state, name, value)
+        super().__setattr__(name, value)
+
+
+def watch(module: ModuleType) -> None:
+    """Have the mirror of a module of torch's see what is put in it."""
+    if type(module) is ModuleType:
+        module.__class__ = WatchedModule
+
+
 def become(module: ModuleType, state: State) -> None:
     """Turn ``module``, whose own names are there, into the mirror that ``state`` describes."""
     module.__dict__[STATE] = state
     module.__dict__[_SOURCE] = state.source
     # A class of its own, for its properties.
     module.__class__ = type(MirrorModule.__name__, (MirrorModule,), {"__module__": __name__})
+    copyreg.pickle(module.__class__, _by_name)
+    if _is_cudas(state.source) and (state.routed or state.elsewhere):
+        watch(state.source)
+
+
+def _by_name(module: ModuleType) -> tuple[Any, tuple[str]]:
+    """Pickle a module as what imports it, as cloudpickle does with those of the plain class."""
+    return importlib.import_module, (module.__name__,)
+
+
+copyreg.pickle(WatchedModule, _by_name)
 
 
 def _is_own(state: State, name: str) -> bool:
@@ -218,7 +252,7 @@ def _fake_in_torch(mirror: MirrorModule, state: State, name: str, value: Any) ->
             if isinstance(theirs, BuiltinFunctionType) and not isinstance(value, _PLAIN):
                 return  # which C may call for tdev's, where no frame tells a mock that it is called again
             put = _instead_of(ours, theirs, value)
-        setattr(state.source, name, put)
+        ModuleType.__setattr__(state.source, name, put)  # unwatched: it is in the mirror already
         state.faked[name] = (*state.faked[name][:2], put)
 
 
@@ -259,11 +293,30 @@ def _instead_of(ours: Any, theirs: Any, value: Any) -> Any:
     return instead
 
 
+def _fake_in_mirror(mirror: ModuleType, state: State, name: str, value: Any) -> None:
+    """Put what is put in the place of one of torch's names into the mirror as well; what is put back brings the mirror's own back."""
+    if name not in state.faked:
+        ours, theirs = mirror.__dict__.get(name, MISSING), getattr(state.source, name, MISSING)
+        if theirs is MISSING or theirs is value:
+            return
+        state.faked[name] = ours, theirs, MISSING
+    ours, theirs, _ = state.faked[name]
+    if value is not theirs:
+        mirror.__dict__[name] = value
+        state.faked[name] = ours, theirs, value
+        return
+    del state.faked[name]
+    if ours is MISSING:  # which is loaded as it is asked for
+        mirror.__dict__.pop(name, None)
+    else:
+        mirror.__dict__[name] = ours
+
+
 def _put_back_in_torch(state: State, name: str) -> None:
     """Bring torch's own back, unless somebody else has put something there meanwhile, or that back."""
     _, theirs, put = state.faked.pop(name)
     if getattr(state.source, name, MISSING) is put:
-        setattr(state.source, name, theirs)
+        ModuleType.__setattr__(state.source, name, theirs)
 
 
 def _behind(module: ModuleType) -> ModuleType:

@@ -52,8 +52,9 @@ DIFFERS = {
         (
             "explicit/demand/skips_a_test_in_double",
             "explicit/cuda-reference/test_in_double_by_a_flag",
+            "explicit/cuda-kernel/doubles_by_name",
         ),
-        "migrated, a test in double precision stays CUDA's or the CPU's; a run gets its device",
+        "migrated, what is in double precision stays CUDA's or the CPU's; a run gets its device",
     ),
     "explicit/stand-in/left": "under `tdev run` a stand-in answers for xformers; migrated, such an import stays",
     "explicit/stand-in/unpacks_for_an_older_version": "under `tdev run` the stand-in answers; migrated, the import stays",

@@ -6,6 +6,7 @@ import enum
 import functools
 import importlib
 import operator
+import pickle
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -173,6 +174,11 @@ class TestPatch:
                     assert getattr(torch.cuda, name) is fake is getattr(tdev.cuda, name), name
                 assert getattr(torch.cuda, name) is theirs, name
                 assert getattr(tdev.cuda, name) is not fake, name
+                ours = getattr(tdev.cuda, name)
+                with mock.patch(f"torch.cuda.{name}") as fake:
+                    assert getattr(torch.cuda, name) is fake is getattr(tdev.cuda, name), name
+                assert getattr(torch.cuda, name) is theirs, name
+                assert getattr(tdev.cuda, name) is ours, name
         """
         run(code)
 
@@ -182,13 +188,53 @@ class TestPatch:
         for one, other, ended in (
             (first, second, (second, first)),
             (second, first, (first, second)),
-            (first, second, (first, second)),
         ):
             one.start()
             other.start()
             for each in ended:
                 each.stop()
             assert torch.cuda.is_available is theirs
+
+    def test_what_is_put_into_torch_cuda_stands_in_the_mirror(self) -> None:
+        """However it gets there: the tests of a migrated package go on patching torch."""
+        ours, theirs = tdev.cuda.is_available, torch.cuda.is_available
+        with mock.patch("torch.cuda.is_available", return_value=True) as fake:
+            assert tdev.cuda.is_available is fake
+            with mock.patch.object(torch.cuda, "is_available", lambda: "again"):
+                assert tdev.cuda.is_available() == "again"
+            with mock.patch("tdev.cuda.is_available", lambda: "tdev's"):
+                assert torch.cuda.is_available() == tdev.cuda.is_available() == "tdev's"
+            assert tdev.cuda.is_available is fake is torch.cuda.is_available
+        assert tdev.cuda.is_available is ours and torch.cuda.is_available is theirs
+        with mock.patch.multiple(torch.cuda, device_count=lambda: 9, Stream="stream"):
+            assert tdev.cuda.device_count() == 9 and tdev.cuda.Stream == "stream"
+        assert tdev.cuda.device_count() < 9 and isinstance(tdev.cuda.Stream, type)
+        before = tdev.version.cuda
+        with mock.patch("torch.version.cuda", "12.8"):
+            assert tdev.version.cuda == "12.8"
+        assert tdev.version.cuda is before and not before
+
+    def test_a_patch_before_the_mirror_is_asked_for_the_first_time(self) -> None:
+        code = """
+            import sys
+            from unittest import mock
+            import tdev, torch
+            import torch.cuda.nccl  # which the import system puts there
+            for name in ("cuda", "version"):
+                assert f"tdev.{name}" not in sys.modules, name
+            with mock.patch("torch.cuda.device_count", lambda: 7), mock.patch("torch.version.cuda", "12.8"):
+                assert tdev.cuda.device_count() == 7 and tdev.version.cuda == "12.8"
+            assert tdev.cuda.device_count() < 7 and tdev.version.cuda == "0.0" and torch.version.cuda != "0.0"
+            # By hand, in a loop, by a helper, for good.
+            for name, value in {"is_available": lambda: 3, "current_device": lambda: 4}.items():
+                setattr(torch.cuda, name, value)
+            assert (tdev.cuda.is_available(), tdev.cuda.current_device()) == (3, 4)
+        """
+        run(code)
+
+    def test_the_modules_are_pickled_by_their_names(self) -> None:
+        for module in (torch.cuda, torch.version, tdev.cuda, tdev):
+            assert pickle.loads(pickle.dumps(module)) is module
 
     def test_a_fake_may_call_what_it_stands_for(self) -> None:
         ours = tdev.cuda.device_count

@@ -76,6 +76,8 @@ class ProgramTree:
     """Modules that import torch at their margin, or take it from one that does, by their last names: it can be taken from them."""
     gives_torch: frozenset[str] = frozenset()
     """Modules from which another one imports the name ``torch``."""
+    reached: frozenset[str] = frozenset()
+    """Modules through which another one reaches torch, ``core.torch.cuda``, by their last names; ``*``: one whose name is not told."""
     gives_amp: frozenset[str] = frozenset()
     """Modules from which another one takes a name of ``torch.cuda.amp``, by their last names."""
     marked_for_pylint: bool = False

@@ -37,6 +37,9 @@ from tdev_core.ecosystem.package_table import packages
 _GIVES_TORCH = re.compile(
     rb"from[ \t]+([.\w]+)[ \t]+import[ \t]*(?:\*|(?:\([^)]*?|[\w, \t]*?)\btorch[ \t]*(?:[,)\r\n#]|\Z))"
 )
+# `core.torch.cuda`, in code or in a string; the owner is read backwards.
+_REACHES = re.compile(rb"\.torch\b")
+_REACHED_FROM = re.compile(rb"(?:(\w+)|[\"'}\])])\Z")
 # `from .base import Base, autocast`: a name of torch.cuda.amp's that another module gives.
 _GIVES_AMP = re.compile(
     rb"from[ \t]+((?!torch\b)[.\w]+)[ \t]+import[ \t]*(?:\([^)]*?|[\w, \t]*?)\b(?:"
@@ -273,6 +276,7 @@ class Survey:
         self._imported_from: list[tuple[PurePath, frozenset[tuple[str, str]]]] = []
         self._kernels: set[str] = set()
         self._gives_torch: set[str] = set()
+        self._reached: set[str] = set()
         self._gives_amp: set[str] = set()
         self._marks: set[bytes] = set()
         self._takes_torch: dict[str, set[str]] = {}
@@ -354,6 +358,8 @@ class Survey:
                 if source and source.partition(".")[0] != "torch":
                     self._gives_torch.add(source.rpartition(".")[2])
                     self._takes_torch.setdefault(own, set()).add(source.rpartition(".")[2])
+        if b".torch" in raw:
+            self._see_reached(raw)
         self._marks.update(mark for mark in (b"pylint: disable", b"noqa") if mark in raw)
         if b"amp" in raw or b"autocast" in raw or b"GradScaler" in raw:
             self._see_amp(raw)
@@ -459,6 +465,18 @@ class Survey:
             self._questions(raw)
             if self._looks_for_staying:
                 self._stays(path, raw)
+
+    def _see_reached(self, raw: bytes) -> None:
+        """Take into account through which modules a file reaches torch: ``core.torch.cuda``, ``patch("pkg.core.torch.cuda.is_available")``."""
+        for found in _REACHES.finditer(raw):
+            owner = _REACHED_FROM.search(raw[max(0, found.start() - _OWNERS_REACH) : found.start()])
+            if owner is None or owner[1] in _TORCHS_OWN:
+                continue
+            if owner[1] is None:  # `MODULE + ".torch.cuda"`, `f"{core.__name__}.torch.cuda"`
+                self._reached.add("*")
+                continue
+            called = re.findall(rb"(\w+)[ \t]+as[ \t]+" + owner[1] + rb"\b", raw)
+            self._reached.update(each.decode("ascii", "ignore") for each in (owner[1], *called))
 
     def _see_amp(self, raw: bytes) -> None:
         """Take into account from which modules others take a name of ``torch.cuda.amp``."""
@@ -703,6 +721,7 @@ class Survey:
             architectures=frozenset(self._architectures),
             run_nvidias=frozenset(self._run_nvidias),
             gives_torch=frozenset(self._gives_torch),
+            reached=frozenset(self._reached),
             gives_amp=frozenset(self._gives_amp),
             marked_for_pylint=self._marks == {b"pylint: disable"},
             torch_of=self._with_torch(),

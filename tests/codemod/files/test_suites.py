@@ -87,9 +87,7 @@ def test_a_projects_tests_stay_unless_asked_for(
     assert "tdev" in core
     assert (test == HARNESS) is (asked == "")
     assert ("tests/test_core.py:6:5 test `torch.cuda.synchronize`" in ran.out) is (asked == "")
-    if asked == "":
-        assert "monkeypatch.setattr(tdev.cuda, 'device_count'" in fake
-        assert "    torch.cuda.synchronize()" in fake and "import torch\n" in fake
+    assert (fake == FILES["tests/test_fake.py"]) is (asked == "")
     # The second run has nothing to do, and says the same.
     again = codemod("--check", "--style", style, *flags, ".", engine=REAL)
     assert again.status == 0
@@ -100,3 +98,41 @@ def test_the_accelerator_target_rewrites_tests(place: Path, codemod: Callable[..
     _made(place, FILES)
     codemod("--force", "--target", "accelerator", ".", engine=REAL)
     assert "torch.accelerator.synchronize()" in (place / "tests/test_core.py").read_text()
+
+
+@pytest.mark.parametrize(
+    ("reaches", "kept"),
+    [
+        (
+            "import pkg.core as c\n\n\ndef test_it(mp):\n    mp.setattr(c.torch.cuda, 'device_count', print)\n",
+            True,
+        ),
+        (
+            "from pkg import core\n\n\ndef test_it(mp):\n    mp.setattr('pkg.core.torch.cuda.device_count', print)\n",
+            True,
+        ),
+        (
+            "NAME = 'pkg.core'\n\n\ndef test_it(mp):\n    mp.setattr(NAME + '.torch.cuda.device_count', print)\n",
+            True,
+        ),
+        (
+            "import sys\n\n\ndef test_it(mp):\n    mp.setattr(sys.modules['pkg.core'].torch.cuda, 'device_count', print)\n",
+            True,
+        ),
+        (
+            "import torch\n\n\ndef test_it(mp):\n    mp.setattr(torch.cuda, 'device_count', print)\n",
+            False,
+        ),
+        (
+            "from pkg import other\n\n\ndef test_it(mp):\n    mp.setattr(other.torch.cuda, 'device_count', print)\n",
+            False,
+        ),
+    ],
+)
+def test_a_module_through_which_a_test_reaches_torch_keeps_it(
+    place: Path, codemod: Callable[..., Ran], reaches: str, kept: bool
+) -> None:
+    _made(place, {**FILES, "tests/test_fake.py": reaches})
+    codemod("--force", ".", engine=REAL)
+    assert ("import torch\n" in (place / "pkg/core.py").read_text()) is kept
+    assert (place / "tests/test_fake.py").read_text() == reaches

@@ -318,6 +318,8 @@ def _only_tdev(file: File, binding: Binding) -> bool:
 def _takes_torch_for_itself(file: File) -> bool:
     """Tell whether no other module of the tree takes torch from this one; from a package anybody may: ``package.torch``."""
     path, tree = PurePath(file.filename), file.options.tree
+    if tree is not None and not tree.reached.isdisjoint({path.stem, "*"}):
+        return False
     return path.stem != "__init__" and (tree is None or path.stem not in tree.gives_torch)
 
 

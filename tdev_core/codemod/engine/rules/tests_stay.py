@@ -1,4 +1,4 @@
-"""Leaves a project's tests as they are, and lists where they say CUDA; what they patch follows the code that they test.
+"""Leaves a project's tests as they are, and lists where they say CUDA; patches of what tdev has of its own follow the code.
 
 A test says what its author means CUDA to be: that a kernel gives what the CPU gives, that a value lies on a device.
 Rewritten, it asks something else; run by tdev's plugin for pytest it runs as it is.
@@ -31,9 +31,10 @@ TEST = rule(
 
         python -m pytest -p tdev.pytest_plugin tests/
 
-    The one thing that changes in them is what they put in the place of torch's own:
-    `monkeypatch.setattr(torch.cuda, "is_available", …)` and `mock.patch("pkg.torch.cuda.is_available")` become
-    tdev's where the code that they test asks tdev (see the rule `string-reference`).
+    What a test puts into `torch.cuda` or `torch.version` (`monkeypatch.setattr(torch.cuda, "is_available", …)`,
+    `mock.patch("pkg.core.torch.cuda.is_available")`) stands in tdev's as well, so that the code under test gets it.
+    The one thing that changes are patches of names that tdev has of its own elsewhere, `mock.patch("torch.load")` and
+    `"torch.distributed.init_process_group"`: they are tdev's then (see the rule `string-reference`).
 
     A test that expects CUDA's name to be refused where there is no CUDA (`with raises(RuntimeError): f("cuda")`) has
     to change, since tdev refuses it nowhere: that is a warning of the rule `other-arms`.

@@ -27,10 +27,17 @@ def test_waits(waits, monkeypatch):
         assert core.count() == torch.cuda.device_count()
 
 
+@mock.patch("pkg.core.torch.load")
+def test_loads(loaded, monkeypatch):
+    monkeypatch.setattr(torch.distributed, "init_process_group", print)
+    core.start()
+    assert loaded.called and torch.load is loaded and torch.cuda.device_count() < 9
+
+
 def test_by_hand():
-    old = torch.cuda.current_device
-    torch.cuda.current_device = lambda: 1
+    old = torch.load
+    torch.load = lambda path: 1
     try:
-        assert core.current() == torch.cuda.current_device() == 1
+        assert core.loaded() == torch.load("x") == 1
     finally:
-        torch.cuda.current_device = old
+        torch.load = old

@@ -1,9 +1,9 @@
 import torch
 from pkg import core
 
-torch.cuda.is_available = lambda: True
+torch.load = lambda path: True
 
 
 def test_asks():
-    assert core.ask() is torch.cuda.is_available()
+    assert core.read() is torch.load("x")
     torch.cuda.synchronize()

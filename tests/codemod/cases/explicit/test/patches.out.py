@@ -19,19 +19,26 @@ def test_moves(device):
     assert x.is_cuda == (device.type == "cuda")
 
 
-@mock.patch("tdev.cuda.synchronize")
+@mock.patch("pkg.core.torch.cuda.synchronize")
 def test_waits(waits, monkeypatch):
-    monkeypatch.setattr(tdev.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     core.wait()
     assert waits.called
-    with mock.patch.object(tdev.cuda, "device_count", return_value=tdev.cuda.device_count() + 1):
-        assert core.count() == tdev.cuda.device_count()
+    with mock.patch.object(torch.cuda, "device_count", return_value=torch.cuda.device_count() + 1):
+        assert core.count() == torch.cuda.device_count()
+
+
+@mock.patch("tdev.load")
+def test_loads(loaded, monkeypatch):
+    monkeypatch.setattr(tdev.distributed, "init_process_group", print)
+    core.start()
+    assert loaded.called and tdev.load is loaded and torch.cuda.device_count() < 9
 
 
 def test_by_hand():
-    old = tdev.cuda.current_device
-    tdev.cuda.current_device = lambda: 1
+    old = tdev.load
+    tdev.load = lambda path: 1
     try:
-        assert core.current() == tdev.cuda.current_device() == 1
+        assert core.loaded() == tdev.load("x") == 1
     finally:
-        tdev.cuda.current_device = old
+        tdev.load = old
