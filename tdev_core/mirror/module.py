@@ -189,7 +189,9 @@ def become(module: ModuleType, state: State) -> None:
     # A class of its own, for its properties.
     module.__class__ = type(MirrorModule.__name__, (MirrorModule,), {"__module__": __name__})
     copyreg.pickle(module.__class__, _by_name)
-    if _is_cudas(state.source) and (state.routed or state.elsewhere):
+    # Not on CUDA, where the mirror has nothing of its own that torch has.
+    own = bool(state.elsewhere) or any(hasattr(state.source, name) for name in state.routed)
+    if own and _is_cudas(state.source):
         watch(state.source)
 
 

@@ -32,8 +32,14 @@ def is_of_a_suite(path: Path, raw: bytes) -> bool:
     """Tell whether a file is a test that a harness runs, or lies in a folder of such: ``tests/``, ``pkg/testing/``."""
     if path.name == "conftest.py" or is_run_by_a_harness(path.name, raw):
         return True
-    for folder in list(path.parents)[:_UP]:
-        if _FOLDER.fullmatch(folder.name) and _holds_tests(str(folder)):
+    return _is_among_tests(path.parent)
+
+
+@lru_cache(maxsize=4096)
+def _is_among_tests(directory: Path) -> bool:
+    """Tell whether a folder is one of tests, or lies in one of the same project."""
+    for folder in [directory, *directory.parents][:_UP]:
+        if _FOLDER.fullmatch(folder.name) and _holds_tests(folder):
             return True
         if any(os.path.exists(folder / name) for name in _ROOTS):
             break  # what lies above is no part of the project
@@ -51,7 +57,7 @@ def is_run_by_a_harness(name: str, raw: bytes) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _holds_tests(folder: str) -> bool:
+def _holds_tests(folder: Path) -> bool:
     for path in _modules(folder):
         try:
             raw = path.read_bytes()
@@ -62,7 +68,7 @@ def _holds_tests(folder: str) -> bool:
     return False
 
 
-def _modules(folder: str) -> Iterator[Path]:
+def _modules(folder: Path) -> Iterator[Path]:
     """Yield the modules in a folder that are of no other folder of tests below it: what those hold speaks for themselves."""
     for directory, below, names in os.walk(folder):
         below[:] = sorted(
