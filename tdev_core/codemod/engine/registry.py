@@ -84,6 +84,7 @@ _TDEV: tuple[Pass, ...] = (
     whole_files.launches,
     whole_files.beside_a_package,
     whole_files.told_of_cuda,
+    whole_files.answers_of_cuda,
     old_torch.arms_of_old_torch,
     old_torch.handlers_of_old_torch,
     kept_arms.kept_arms,

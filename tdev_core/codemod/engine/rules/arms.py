@@ -37,7 +37,7 @@ ARMS = rule(
     A function or a constant that *is* the question (`def is_cuda_available()`, `HAS_CUDA = …`, the
     `is_available` of a class that is called after CUDA) keeps meaning CUDA where a caller in the tree has
     an arm for another accelerator, and where nothing in the tree asks it, since it is then the
-    package's public answer. In a program without such arms it gets the answer for what is used.
+    package's public answer (so is one for a device's type, `is_device_cuda(device)`). In a program without such arms it gets the answer for what is used.
     Reported either way.
 
     A question stays CUDA's as well where its answer, what it chooses or what an `if` sets by it goes to another package as

@@ -415,6 +415,35 @@ _ALLOCATES = re.compile(
 )
 
 
+# `is_device_cuda(device)`, `tensor_is_cuda`, `on_cuda`, and what such a function is as a whole: it gives the answer.
+_PREDICATE = re.compile(r"(?:is_(?:\w+_)?|\w+_is_|on_)cuda(?:_(?:device|tensor))?\Z")
+_GIVES_THE_ANSWER = re.compile(
+    r"^[ \t]+return[ \t]+(?:\w+|[^\n]*==[ \t]*[\"']cuda[\"']\)?)[ \t]*$", re.MULTILINE
+)
+
+
+def answers_of_cuda(file: File) -> None:
+    """Leave a function that is the question for CUDA's type, by its name, and that nothing in the tree calls.
+
+    It is its package's answer to others, as ``is_cuda_available`` is.
+    """
+    tree = file.options.tree
+    if tree is None or file.options.program or file.options.style == "accelerator":
+        return
+    for home in file.tree.of(cst.FunctionDef) if tree.cuda_alone else ():
+        name = home.name.value
+        if name not in tree.cuda_alone or _PREDICATE.match(name) is None:
+            continue
+        text = file.tree.text(home.body)
+        asks = re.search(r"==[ \t]*[\"']cuda[\"']", text) is not None
+        if not asks or ".cuda(" in text or _GIVES_THE_ANSWER.search(text) is None:
+            continue
+        if len(re.findall(rf"(?<![\w.]){name}\b", file.code)) == 1:
+            file.untouched.append(file.tree.span(home))
+            said = f"{name} is asked by nothing in the tree: it is this package's answer to others; left as it is"
+            file.find(ARMS, home.name, said, "note")
+
+
 def told_of_cuda(file: File) -> None:
     """Leave what is about CUDA by its own words: ``if bf16_cuda:``, a report on NVIDIA's settings."""
     if file.options.all or file.options.program:
