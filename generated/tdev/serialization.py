@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from tdev_core.backend import Backend as _Backend
+from tdev_core.compiler import jit as _jit
 from tdev_core.mirror import adoption as _adoption
-from tdev_core.shims import serialization as _serialization
 
 
 def load(
@@ -32,7 +32,7 @@ def load(
         mps, mlx, sim, cpu: tdev's own; map_location is translated; storages saved from a
             missing accelerator go to the active device
     """
-    return _serialization.load(
+    return _jit.load_saved(
         f, map_location, pickle_module, weights_only=weights_only, mmap=mmap, **pickle_load_args
     )
 

@@ -14,35 +14,13 @@ import torch
 from tdev_core.backend import current
 from tdev_core.devices import ACCELERATORS, translate
 
-__all__ = ["device", "load", "map_location", "register", "translated_tags"]
+__all__ = ["device", "map_location", "register", "translated_tags"]
 
 _OURS = frozenset({"mlx", "sim"})
 """Device types that no torch knows by itself."""
 
 Storage = Any
 Locate = Callable[[Storage, str], Any]
-
-
-def load(f: Any, spec: Any, pickle_module: Any, **options: Any) -> Any:
-    """Load what ``torch.save`` wrote, as :func:`map_location` says; a TorchScript archive by ``tdev.jit.load``.
-
-    Of such a file torch takes no callable, which it tells by a ``ValueError`` before anything is loaded.
-
-    Raises:
-        ValueError: ``spec`` is a dictionary or a callable, and the file a TorchScript archive.
-    """
-    try:
-        return torch.load(f, map_location(spec), pickle_module, **options)
-    except ValueError as error:
-        if spec is not None or not str(error).startswith(_OF_A_SCRIPT):
-            raise
-    from tdev_core.compiler import jit
-
-    return jit.load(f, None)
-
-
-_OF_A_SCRIPT = "map_location should be either None"
-"""``torch.jit.load``, which ``torch.load`` hands an archive of TorchScript to."""
 
 
 def map_location(spec: Any) -> Any:
