@@ -22,7 +22,7 @@ from tdev_core.mirror import newer, versions
 from tdev_core.mirror.aliases import AliasFinder, finder_of, install_finder
 from tdev_core.mirror.deprecation import deprecated_as
 from tdev_core.mirror.metadata import with_metadata
-from tdev_core.mirror.module import MISSING, MirrorModule, State, become
+from tdev_core.mirror.module import MISSING, MirrorModule, State, become, torchs_own
 from tdev_core.shims import calls
 
 __all__ = ["AliasFinder", "MirrorModule", "adopt", "install_finder", "load"]
@@ -66,7 +66,7 @@ def adopt(
     kept: list[str] = []
     lost: list[str] = []
     for key in routed:
-        original = getattr(original_module, key, MISSING)
+        original = torchs_own(original_module, key)
         if original is MISSING:
             namespace.pop(key, None)
             lost.append(key)

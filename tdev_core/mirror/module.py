@@ -15,7 +15,7 @@ from typing import Any
 from tdev_core.mirror import newer, versions
 from tdev_core.mirror.suggest import NoSuchName
 
-__all__ = ["MISSING", "STATE", "MirrorModule", "State", "become", "watch"]
+__all__ = ["MISSING", "STATE", "MirrorModule", "State", "become", "torchs_own", "watch"]
 
 STATE = "__tdev_mirror__"
 """Where a mirror keeps its :class:`State`."""
@@ -168,12 +168,25 @@ class WatchedModule(ModuleType):
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name[:1] != "_" and not isinstance(value, ModuleType):
-            # Loaded now: what it finds in torch's place later on is no function of torch's.
-            mirror = _mirrored(self)
-            state: State | None = mirror.__dict__.get(STATE)
-            if state is not None and _is_own(state, name):
+            mirror = sys.modules.get("tdev" + self.__name__[len("torch") :])
+            state: State | None = mirror.__dict__.get(STATE) if mirror is not None else None
+            if mirror is None or state is None:
+                # Not loaded yet, nor is it now: who sets it may be in the middle of a compilation.
+                before = self.__dict__.setdefault(_BEFORE, {})
+                before.setdefault(name, self.__dict__.get(name, MISSING))
+            elif _is_own(state, name):
                 _fake_in_mirror(mirror, state, name, value)
         super().__setattr__(name, value)
+
+
+_BEFORE = "__tdev_before__"
+"""Where such a module keeps what was in the places that a program has put something in before the mirror was loaded."""
+
+
+def torchs_own(module: ModuleType, name: str) -> Any:
+    """Return what torch has by a name, whatever a program has put there for a while; :data:`MISSING` where it has nothing."""
+    before: Mapping[str, Any] = module.__dict__.get(_BEFORE, _NOTHING)
+    return before[name] if name in before else getattr(module, name, MISSING)
 
 
 def watch(module: ModuleType) -> None:
@@ -193,6 +206,11 @@ def become(module: ModuleType, state: State) -> None:
     own = bool(state.elsewhere) or any(hasattr(state.source, name) for name in state.routed)
     if own and _is_cudas(state.source):
         watch(state.source)
+    for name, theirs in state.source.__dict__.pop(_BEFORE, _NOTHING).items():
+        value = getattr(state.source, name, MISSING)
+        if theirs is not MISSING and value is not theirs and _is_own(state, name):
+            state.faked[name] = module.__dict__.get(name, MISSING), theirs, value
+            module.__dict__[name] = value
 
 
 def _by_name(module: ModuleType) -> tuple[Any, tuple[str]]:

@@ -75,14 +75,16 @@ def listed(source: str, result: Result) -> tuple[Finding, ...]:
         raise SyntaxError_(error.msg, error.lineno or 1, error.offset or 1) from None
     rows = source.splitlines()
     tdevs = {found[1] or "tdev" for found in _TDEV.finditer(result.code)}
-    said = {e.line for e in result.edits if e.rule not in IMPORT_RULES}
-    said |= {f.line for f in result.findings}
+    said = {f.line for f in result.findings}
+    done = {(e.line, e.column) for e in result.edits if e.rule not in IMPORT_RULES}
     found: dict[int, Finding] = {}
     for node in _named(tree, tdevs):
         if node.lineno not in said:
             # Python counts bytes.
             before = rows[node.lineno - 1].encode()[: node.col_offset]
             at = len(before.decode("utf-8", "ignore")) + 1
+            if (node.lineno, at) in done:
+                continue
             found.setdefault(node.lineno, Finding(TEST.id, node.lineno, at, _LEFT, "note"))
     return tuple(found.values())
 
