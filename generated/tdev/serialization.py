@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from tdev_core.backend import Backend as _Backend
-from tdev_core.compiler import jit as _jit
+from tdev_core.compiler import archives as _archives
 from tdev_core.mirror import adoption as _adoption
 
 
@@ -32,7 +32,7 @@ def load(
         mps, mlx, sim, cpu: tdev's own; map_location is translated; storages saved from a
             missing accelerator go to the active device
     """
-    return _jit.load_saved(
+    return _archives.load(
         f, map_location, pickle_module, weights_only=weights_only, mmap=mmap, **pickle_load_args
     )
 

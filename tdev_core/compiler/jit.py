@@ -20,9 +20,8 @@ import torch
 from tdev_core import torchscript
 from tdev_core.compiler import jit_calls, jit_names
 from tdev_core.devices import ACCELERATORS, moves_copy, translate
-from tdev_core.shims import serialization
 
-__all__ = ["load", "load_saved", "script"]
+__all__ = ["load", "script"]
 
 _MOVE = "aten::to"
 _UNWRAPPING = ("prim::unchecked_cast", "prim::unchecked_unwrap_optional", "aten::_unwrap_optional")
@@ -90,26 +89,6 @@ def load(
         result = torch.jit.load(f, native, _extra_files, _restore_shapes)
     _translate_module(result)
     return result
-
-
-def load_saved(f: Any, map_location: Any, pickle_module: Any, **options: Any) -> Any:
-    """``torch.load`` on the translated device; an archive of TorchScript as :func:`load` has it.
-
-    torch hands such a file on to ``torch.jit.load``, which takes no callable and says so by a ``ValueError`` before
-    anything is loaded.
-
-    Raises:
-        ValueError: ``map_location`` is a dictionary or a callable, and the file an archive of TorchScript.
-    """
-    try:
-        return torch.load(f, serialization.map_location(map_location), pickle_module, **options)
-    except ValueError as error:
-        if map_location is not None or not str(error).startswith(_OF_A_SCRIPT):
-            raise
-    return load(f)
-
-
-_OF_A_SCRIPT = "map_location should be either None"
 
 
 def _frames() -> int:
