@@ -472,11 +472,11 @@ class Survey:
             owner = _REACHED_FROM.search(raw[max(0, found.start() - _OWNERS_REACH) : found.start()])
             if owner is None or owner[1] in _TORCHS_OWN:
                 continue
-            if owner[1] is None:  # `MODULE + ".torch.cuda"`, `f"{core.__name__}.torch.cuda"`
+            if owner[1] is not None:
+                self._reached |= _called_here(raw, owner[1])
+            elif raw[found.end() : found.end() + 1] == b".":
+                # `MODULE + ".torch.cuda"`, `f"{core.__name__}.torch.cuda"`, and no name of a file: `path + ".torch"`
                 self._reached.add("*")
-                continue
-            called = re.findall(rb"(\w+)[ \t]+as[ \t]+" + owner[1] + rb"\b", raw)
-            self._reached.update(each.decode("ascii", "ignore") for each in (owner[1], *called))
 
     def _see_amp(self, raw: bytes) -> None:
         """Take into account from which modules others take a name of ``torch.cuda.amp``."""
@@ -488,8 +488,7 @@ class Survey:
             if (owner := _OWNER_OF_AMP.search(before)) is not None:
                 owners.add(owner[1])
         for name in owners - _TORCHS_OWN:
-            called = re.findall(rb"(\w+)[ \t]+as[ \t]+" + name + rb"\b", raw)
-            self._gives_amp.update(each.decode("ascii", "ignore") for each in (name, *called))
+            self._gives_amp |= _called_here(raw, name)
 
     def _see_constants(self, raw: bytes) -> None:
         """Take into account which variables called after a device hold one, or a list of them, and which something else."""
@@ -1033,6 +1032,12 @@ def is_script(path: PurePath, raw: bytes) -> bool:
     """Tell whether a file is a program, by its text or by a folder around it: others take no devices from it."""
     starts = _STARTS in raw or raw.startswith(_STARTS[1:])
     return starts or any(map(_SCRIPTS.match, path.parts[-4:-1]))
+
+
+def _called_here(raw: bytes, name: bytes) -> set[str]:
+    """Return a name with those of the modules that a file imports by it: ``import pkg.core as c``."""
+    modules = re.findall(rb"(\w+)[ \t]+as[ \t]+" + name + rb"\b", raw)
+    return {each.decode("ascii", "ignore") for each in (name, *modules)}
 
 
 def _reached(known: set[tuple[str, str]], ways: Mapping[str, set[str]]) -> set[tuple[str, str]]:

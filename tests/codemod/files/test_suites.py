@@ -123,6 +123,7 @@ def test_the_accelerator_target_rewrites_tests(place: Path, codemod: Callable[..
             "import torch\n\n\ndef test_it(mp):\n    mp.setattr(torch.cuda, 'device_count', print)\n",
             False,
         ),
+        ("def path(name):\n    return f'{name}.torch', name + '.torch'\n", False),
         (
             "from pkg import other\n\n\ndef test_it(mp):\n    mp.setattr(other.torch.cuda, 'device_count', print)\n",
             False,

@@ -1254,7 +1254,7 @@ class _Tree:
 
     def _stands_for(self, name: str) -> list[tuple[_Statement, ast.expr | None]]:
         """Return what a name stands for in annotations: ``DETECTOR = Union[Yolo, FasterRCNN]``; None where that is not to be seen."""
-        if not (name[:1].isupper() and name.isidentifier()) or name in self._tree.classes:
+        if not name[:1].isupper() or name in self._tree.classes:
             return []
         # By the name, which `re` looks for many times faster than for a line's start.
         given = re.compile(name.encode() + rb"[ \t]*(?::[^=\n]+)?=(?!=)")

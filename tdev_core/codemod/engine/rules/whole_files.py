@@ -427,8 +427,8 @@ def answers_of_cuda(file: File) -> None:
 
     It is its package's answer to others, as ``is_cuda_available`` is.
     """
-    tree = file.options.tree
-    if tree is None or file.options.program or file.options.style == "accelerator":
+    tree, options = file.options.tree, file.options
+    if tree is None or options.all or options.program or options.style == "accelerator":
         return
     for home in file.tree.of(cst.FunctionDef) if tree.cuda_alone else ():
         name = home.name.value
