@@ -1971,3 +1971,51 @@ def test_two_classes_of_one_name_of_which_one_keeps_a_real_device(
         f"{twin}\n\ndef start({called}: Rig, n):\n    return torch.zeros(n, device={called}.device)\n",
     }
     assert changed(files, "uses.py") is not real
+
+
+@pytest.mark.parametrize(
+    ("given", "real"),
+    [
+        ("alpha.dtype, alpha.device", True),
+        ("dtype=turn.rotations().dtype, device=turn.rotations().device", True),
+        ("alpha.dtype, turn.device", False),
+        ("config.dtype, config.device", False),
+    ],
+)
+def test_a_device_that_is_given_beside_the_type_of_the_same_object(given: str, real: bool) -> None:
+    files = {
+        "made.py": function("", parameters="dtype, device"),
+        "uses.py": f"from .made import f\n\n\ndef g(alpha, turn, config):\n    return f({given})\n",
+    }
+    assert changed(files, "made.py") is not real
+
+
+@pytest.mark.parametrize(
+    ("kept", "real"),
+    [
+        ("self.places = f(self.to_v.weight.device)\n        print(self.places)", True),
+        ("self.places = f\n        self.places(self.to_v.weight.device)", True),
+        ("self.places = f\n        self.places(self.of)", False),
+    ],
+)
+def test_an_attribute_that_keeps_what_a_function_gives_or_the_function(
+    kept: str, real: bool
+) -> None:
+    """The uses of what it gives are no uses of the function."""
+    files = {
+        "made.py": function("", parameters="device"),
+        "uses.py": f"from .made import f\n\n\nclass Mix:\n    def go(self, x):\n        {kept}\n",
+    }
+    assert changed(files, "made.py") is not real
+
+
+@pytest.mark.parametrize(("file", "real"), [("tests/test_uses.py", True), ("uses_more.py", False)])
+def test_a_test_that_hands_a_function_on(file: str, real: bool) -> None:
+    """It wraps it, or puts something in its place: what the tree's own code hands on may be given anything."""
+    files = {
+        "made.py": function("", parameters="device"),
+        "uses.py": "from .made import f\n\n\ndef g(found):\n    return f(found.detach().device)\n",
+        file: "from unittest.mock import MagicMock\n\nimport pkg.made\n\n\n"
+        "def test_calls():\n    seen = MagicMock(wraps=pkg.made.f)\n    assert seen\n",
+    }
+    assert changed(files, "made.py") is not real

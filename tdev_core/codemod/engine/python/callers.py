@@ -868,7 +868,8 @@ class _Tree:
         """Yield the uses of a function; where an attribute keeps it, the calls of that: ``self.mask = plain if on else causal``."""
         done: set[str] = set()
         for statement, node in uses:
-            kept = _kept_in(statement, node) if isinstance(node, ast.Name) else ""
+            called = isinstance(node, ast.Name) and _call_of(statement, node) is not None
+            kept = _kept_in(statement, node) if isinstance(node, ast.Name) and not called else ""
             if not kept:
                 yield statement, node
                 continue
@@ -1645,12 +1646,8 @@ class _Tree:
             if count > _MOST:
                 return False
             if (call := _call_of(statement, node)) is None:
-                # By its name a test puts something in its place.
-                looked_at = next(statement.tree.ancestors(node), None)
-                if statement.of_tests and (
-                    isinstance(node, ast.Constant) or isinstance(looked_at, _LOOKS)
-                ):
-                    continue
+                if statement.of_tests:
+                    continue  # which wraps it, or puts something in its place
                 return False
             for signature in _meant_by(statement, node, call, signatures):
                 given = signature.given(call, parameter)
@@ -1660,7 +1657,8 @@ class _Tree:
                     return False
                 is_default = given is signature.default(parameter)
                 self._leans_on.clear()
-                if not (signature if is_default else statement).devices.is_own_device(given):
+                by = (signature if is_default else statement).devices
+                if not (by.is_own_device(given) or by.is_beside_its_type(given, call)):
                     return False
                 # What it is given by itself alone says nothing.
                 # Nor does what a test gives it.
@@ -1875,10 +1873,6 @@ def _may_mean(use: _Use, owners: list[ast.ClassDef | None]) -> bool:
             return method
         case _:
             return True
-
-
-_LOOKS = (ast.Assign, ast.Attribute, ast.Compare)
-"""What a test does with a function that it only looks at."""
 
 
 def _is_forward(statement: _Statement, node: ast.AST) -> bool:

@@ -499,6 +499,23 @@ class Devices(Tensors):
             self._known.told(Asked("named", each, attr)) for each in classes
         )
 
+    def is_beside_its_type(self, node: ast.expr, call: ast.Call) -> bool:
+        """Tell whether a call is given the type of the same object beside its device: ``fill(alpha.dtype, alpha.device)``.
+
+        As a tensor has both; what holds settings may as well.
+        """
+        match node:
+            case ast.Attribute(attr="device", value=ast.Name() | ast.Call() as owner):
+                kind = f"{ast.unparse(owner)}.dtype"
+                return (
+                    kind in map(ast.unparse, (*call.args, *(each.value for each in call.keywords)))
+                    and not is_self(owner)
+                    and not is_of_settings(kind)
+                    and not self._may_keep_a_word(owner, "device")
+                )
+            case _:
+                return False
+
     def _may_keep_a_word(self, owner: ast.expr, attr: str) -> bool:
         """Tell whether an object is, or may be, of a class of the tree that keeps a word in an attribute."""
         if any(
