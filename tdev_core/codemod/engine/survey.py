@@ -181,10 +181,13 @@ _ANOTHER_FRAMEWORK = re.compile(
 )
 _SAYS_TORCH = re.compile(rb"torch(?<!\wtorch)\b")
 _CLASS = re.compile(rb"^class[ \t]+(\w+)[ \t]*(?:\(([^)]*)\))?", re.MULTILINE)
-# Of a class, `_device: str`, and no parameter on a line of its own.
+# Of a class, `_device: str`, and no parameter on a line of its own; nor one that a docstring lists: `device : str`,
+# `device: str, optional`, `device: str (default: "cpu")`.
 # Alone or among others: `Optional[str]`, `torch.device | str`, `Literal["cpu", "cuda"]`.
 _STRING_DEVICE = re.compile(
-    rb"device[ \t]*:[ \t]*[\"']?(?:[\w.]+(?:\[|[ \t]*\|[ \t]*|,[ \t]*))*(?:str\b|(?<=Literal\[)[^]\n]*[\"']cuda)"
+    rb"device(?:[ \t]+:(?=[^\n]*=)|:)[ \t]*[\"']?(?:[\w.]+[ \t]*\|[ \t]*)*"
+    rb"(?:str\b(?![ \t]*[,.(;]|[ \t]+\w)"
+    rb"|[\w.]+\[(?:[\w.]+(?:\[|[ \t]*\|[ \t]*|,[ \t]*))*(?:str\b|(?<=Literal\[)[^]\n]*[\"']cuda))"
     rb"(?![^\n]*,[ \t]*\r?$)",
     re.MULTILINE,
 )

@@ -106,6 +106,8 @@ OTHERS = re.compile(
     r"(?<![a-zA-Z])(?:mps|xpu|npu|hpu|mlu|musa|mtia|xla|tpu|hip_available|ipex|directml)(?![a-zA-Z])"
 )
 """Words of other accelerators, by which a question chooses beside them: it stays then, and the word that it chose is a device's."""
+SCALERS = frozenset({"torch.amp.GradScaler", "torch.GradScaler"})
+"""The scaler of torch that is told its device; as a type it says nothing of CUDA."""
 DEVICE_NAME = re.compile(r"(^|_)device$")
 """What a variable or an attribute that holds a device is called."""
 # Words by which programs call tensors, and what holds them: their `.device` is a real one.

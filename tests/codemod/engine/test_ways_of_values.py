@@ -2019,3 +2019,40 @@ def test_a_test_that_hands_a_function_on(file: str, real: bool) -> None:
         "def test_calls():\n    seen = MagicMock(wraps=pkg.made.f)\n    assert seen\n",
     }
     assert changed(files, "made.py") is not real
+
+
+@pytest.mark.parametrize(
+    ("listed", "real"),
+    [
+        ("device : str, optional", True),
+        ("device : str", True),
+        ("device: str, optional", True),
+        ('device: str (default: "cpu")', True),
+        ("device: str. Where it runs.", True),
+        ('"""\n    device: str = "cuda"\n    """', False),
+        ('"""\n    device : str | None = None\n    """', False),
+        ('"""\n    device: Union[str, torch.device]\n    """', False),
+    ],
+)
+def test_a_parameter_that_a_docstring_lists_is_no_field(listed: str, real: bool) -> None:
+    """Whatever its indent: what a class keeps is told by its statements."""
+    files = {
+        "base.py": f'import torch\n\n\nclass Base:\n    """Runs.\n\n    {listed}\n    """\n\n'
+        "    def __init__(self, device='cuda'):\n        self.device = torch.device(device)\n",
+        "heir.py": "import torch\n\nfrom .base import Base\n\n\nclass Heir(Base):\n    def go(self, n):\n"
+        "        return torch.zeros(n, device=self.device)\n",
+    }
+    assert changed(files, "heir.py") is not real
+
+
+@pytest.mark.parametrize(
+    ("otherwise", "real"), [("torch.device('cpu')", True), ("None", False), ("place", False)]
+)
+def test_where_a_file_is_loaded_to_if_both_arms_give_it(otherwise: str, real: bool) -> None:
+    """``None``, which the parameter would have been, loads to where the tensors were saved."""
+    text = (
+        "import torch\n\n\ndef f(path, place=None, to=None):\n    if torch.cuda.is_available():\n"
+        f"        to = torch.device('cuda')\n    else:\n        to = {otherwise}\n"
+        "    return torch.load(path, map_location=to)\n"
+    )
+    assert ("torch.load(" in migrated({"load.py": text}, "load.py").code) is real

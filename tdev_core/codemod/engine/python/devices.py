@@ -446,6 +446,10 @@ class Devices(Tensors):
                     bound = [part for part in parts if name in bound_by(part)]
                     values = (getattr(part, "value", None) for part in bound)
                     return not any(isinstance(v, ast.Constant) and v.value is None for v in values)
+            if isinstance(statement, ast.If) and always_gives(statement, name):
+                given = [each for each in ast.walk(statement) if name in bound_by(each)]
+                values = (getattr(each, "value", None) for each in given)
+                return all(isinstance(v, ast.expr) and self._is_there(v) for v in values)
             if stores(statement, name):
                 return isinstance(statement, ast.Assign) and (
                     [name] == [ast.unparse(target) for target in statement.targets]

@@ -111,6 +111,11 @@ def _is_asked_later(file: File, node: cst.CSTNode) -> bool:
                 chain, *outer = outer
             assert isinstance(chain, ast.If)
             tests = [each.test for each in links_of(chain) if each.test is not use]
+            block = python.block(chain)
+            at = block.index(chain) if chain in block else 0
+            # `if with_cuda: return …`, then `if with_mps: return …`
+            near = [*block[max(0, at - 1) : at], *block[at + 1 : at + 2]]
+            tests += [each.test for each in near if isinstance(each, ast.If)]
             if any(OTHERS.search(ast.unparse(test)) is not None for test in tests):
                 return True
     return False

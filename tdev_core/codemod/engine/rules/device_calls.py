@@ -48,7 +48,7 @@ from tdev_core.codemod.engine.rules.speaks_of_others import (
 )
 from tdev_core.codemod.engine.rules.torch_names import routed_prefix
 from tdev_core.codemod.engine.rules.type_questions import asked_by, judge
-from tdev_core.codemod.engine.vocabulary import without_prose
+from tdev_core.codemod.engine.vocabulary import SCALERS, without_prose
 
 
 def device_call(file: File, found: Reference, call: Call | None) -> None:
@@ -322,11 +322,14 @@ _FEW = 3
 def _is_off_elsewhere(file: File, found: Reference, call: Call) -> bool:
     """Tell whether a scaler or an autocast is on where a question that stays says CUDA: torch's own is off elsewhere, too.
 
-    ``GradScaler("cuda", enabled=self.half)``, of ``self.half = device.type == "cuda"``.
+    ``GradScaler("cuda", enabled=self.half)``, of ``self.half = device.type == "cuda"``. Or a scaler is never on; an autocast that
+    is switched off may stand in one of the device in use.
     """
     enabled = call.argument("enabled", None)
     if enabled is None or not found.name.endswith(("autocast", "GradScaler")):
         return False
+    if found.name in SCALERS and file.tree.text(enabled) == "False":
+        return True
     kept = [enabled]
     if isinstance(enabled, cst.Name):
         kept = [

@@ -128,16 +128,23 @@ def tried_for_torch(file: File, row: int) -> ast.Try | None:
 
     They are not to say it of tdev, which therefore comes below; not where the ``try`` needs it itself.
     """
-    if not file.tree.line_text(row)[:1].isspace() or file.pieces or file.python is None:
+    node = tried_around(file, row)
+    if node is None or file.pieces:
+        return None
+    used = (file.tree.position(file.tree.span(n)[0])[0] for n in _ask_tdev(file))
+    needed = any(node.lineno <= each <= (node.end_lineno or 0) for each in used)
+    return node if not needed and all(map(_tells_of_torch, node.handlers)) else None
+
+
+def tried_around(file: File, row: int) -> ast.Try | None:
+    """Return the ``try`` with handlers alone in which the import on a row stands."""
+    if not file.tree.line_text(row)[:1].isspace() or file.python is None:
         return None
     for node in file.python.statements:
         if not isinstance(node, ast.Try) or node.finalbody or not node.handlers:
             continue
-        if not any(isinstance(each, ast.Import) and each.lineno == row for each in node.body):
-            continue
-        used = (file.tree.position(file.tree.span(n)[0])[0] for n in _ask_tdev(file))
-        needed = any(node.lineno <= each <= (node.end_lineno or 0) for each in used)
-        return node if not needed and all(map(_tells_of_torch, node.handlers)) else None
+        if any(isinstance(each, ast.Import) and each.lineno == row for each in node.body):
+            return node
     return None
 
 

@@ -31,6 +31,7 @@ from tdev_core.codemod.engine.rules.import_places import (
     insert,
     insert_at_top,
     insert_in_function,
+    tried_around,
     tried_for_torch,
     unique,
 )
@@ -257,10 +258,18 @@ def _comes_too_late(file: File, binding: Binding) -> bool:
     block = file.tree.parents[statement]
     low = file.tree.span(statement)[0]
     high = file.tree.span(block)[1]
+    tried = tried_around(file, file.tree.position(low)[0])
+    if tried is not None and all(map(_leaves, tried.handlers)):
+        high = file.tree.span(binding.scope.node)[1]
     return any(
         file.scopes.of(node) is binding.scope and not low <= file.tree.span(node)[0] < high
         for node in file.predicates
     )
+
+
+def _leaves(handler: ast.ExceptHandler) -> bool:
+    """Tell whether nothing below a ``try`` is reached by a handler of it."""
+    return isinstance(handler.body[-1], (ast.Raise, ast.Return))
 
 
 def _without_torch_cuda(file: File) -> None:

@@ -102,6 +102,7 @@ from tdev_core.codemod.engine.rules.torch_names import (
 )
 from tdev_core.codemod.engine.rules.torchscript import left_to_script
 from tdev_core.codemod.engine.rules.type_questions import asked_by, beside_one_that_stays, judge
+from tdev_core.codemod.engine.vocabulary import SCALERS
 
 # A build script is left as it is, for it runs where tdev need not be; one that tdev runs is another thing.
 _IN_BUILD_SCRIPTS = "torch.utils.cpp_extension.CUDAExtension"
@@ -258,7 +259,7 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
         return  # the name of a type, which no call is made by
     if name in SAME:
         return
-    if TENSOR_TYPE.match(name) and _is_in_an_annotation(file, found.node):
+    if (TENSOR_TYPE.match(name) or name in SCALERS) and _is_in_an_annotation(file, found.node):
         return
     at = file.tree.span(found.node)[0]
     for span in [tried for tried in file.tried if tried[0] <= at < tried[1]]:
