@@ -35,6 +35,7 @@ EXTRA_MODULES = (
 # Names outside of them. Upstream: docs.pytorch.org/docs/stable, the page named on the line.
 ROUTED = (
     "torch.amp.GradScaler",  # amp.html: device="cuda" by default
+    "torch.GradScaler",
     "torch.amp.custom_bwd",  # amp.html: device_type
     "torch.amp.custom_fwd",  # amp.html: device_type
     "torch.amp.autocast_mode.custom_bwd",
@@ -143,6 +144,7 @@ DEVICE_PARAMS: dict[str, list[tuple[str, int | None]]] = {
     "torch.Generator": [("device", 0)],
     "torch.Stream": [("device", 0)],
     "torch.amp.GradScaler": [("device", 0)],
+    "torch.GradScaler": [("device", 0)],
     "torch.amp.custom_bwd": [("device_type", None)],
     "torch.amp.custom_fwd": [("device_type", None)],
     "torch.amp.autocast_mode.custom_bwd": [("device_type", None)],
