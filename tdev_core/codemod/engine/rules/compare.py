@@ -26,6 +26,7 @@ from tdev_core.codemod.engine.rules.torchscript import left_to_script
 from tdev_core.codemod.engine.rules.type_questions import (
     Asked,
     Judged,
+    Stays,
     asked_by,
     for_itself,
     is_cudas_name,
@@ -96,14 +97,16 @@ _ACCELERATORS = frozenset({"cuda", "xpu", "mtia", "mps", "hip", "npu", "hpu", "m
 
 
 def comparisons(file: File) -> None:
+    answers: list[tuple[Asked, Judged]] = []
     for node in file.tree.of(cst.Comparison):
         if len(node.comparisons) == 1 and not file.kept(node):
-            _comparison(file, node)
+            _comparison(file, node, answers)
         elif any(is_cudas_name(file, t.comparator) for t in node.comparisons):
             file.find(COMPARISON, node, 'a chained comparison with "cuda"')
     for node in file.tree.of(cst.Call):
-        _startswith(file, node)
+        _startswith(file, node, answers)
         _asserted_equal(file, node)
+    _answer_all(file, answers)
     for literal in file.tree.of(cst.SimpleString):
         _tensor_type(file, literal)
     for node in file.tree.of(cst.MatchValue):
@@ -154,12 +157,12 @@ def _turned_table(file: File, found: re.Match[str]) -> None:
 _WORDS = re.compile(r":\s*[\"']([a-z]+)[\"']")
 
 
-def _comparison(file: File, node: cst.Comparison) -> None:
+def _comparison(file: File, node: cst.Comparison, answers: list[tuple[Asked, Judged]]) -> None:
     if (asked := asked_by(file, node)) is not None:
         if _beside_a_numbered(file, node):
             file.find(COMPARISON, node, "compares a device with 'cuda' and with one by its number")
             return
-        _answer(file, asked, judge(file, asked))
+        answers.append((asked, judge(file, asked)))
         return
     target = node.comparisons[0]
     operator, right = target.operator, target.comparator
@@ -314,6 +317,26 @@ def _expects(file: File, one: cst.BaseExpression, other: cst.BaseExpression) -> 
     return True
 
 
+def _answer_all(file: File, answers: list[tuple[Asked, Judged]]) -> None:
+    """Answer all questions: one of a word of which another one stays, since it guards what CUDA alone can run, stays as well.
+
+    In one function, or of an attribute in one class: ``device.startswith("cuda")``, which chooses a provider of ONNX Runtime.
+    """
+
+    def whose(asked: Asked) -> tuple[cst.CSTNode | None, str]:
+        text = file.tree.text(asked.operand)
+        kind = cst.ClassDef if text.startswith("self.") else cst.FunctionDef
+        home = next((p for p in file.tree.ancestors(asked.node) if isinstance(p, kind)), None)
+        return home, text
+
+    guarding = {whose(asked) for asked, judged in answers if judged.stays and judged.stays.guards}
+    for asked, judged in answers:
+        if guarding and judged == Judged() and asked.word and whose(asked) in guarding:
+            said = f"{short(file, asked.operand)} is what a question for CUDA alone asks, too; left as it is"
+            judged = Judged(Stays(said))
+        _answer(file, asked, judged)
+
+
 def _answer(file: File, asked: Asked, judged: Judged) -> None:
     """Report a question that stays, or rewrite it."""
     node, stays = asked.node, judged.stays
@@ -408,11 +431,11 @@ def _tensor_type(file: File, node: cst.SimpleString) -> None:
             file.find(COMPARISON, node, "tensors have a type of this name on CUDA alone")
 
 
-def _startswith(file: File, node: cst.Call) -> None:
+def _startswith(file: File, node: cst.Call, answers: list[tuple[Asked, Judged]]) -> None:
     if file.kept(node):
         return
     if (asked := asked_by(file, node)) is not None:
-        _answer(file, asked, judge(file, asked))
+        answers.append((asked, judge(file, asked)))
         return
     func = node.func
     if not isinstance(func, cst.Attribute) or func.attr.value != "startswith":
