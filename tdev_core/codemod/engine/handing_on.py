@@ -21,9 +21,9 @@ _NONE_OF_THESE = (
     | sys.stdlib_module_names
     | set(named("name", "nothing"))
 )
+# From the end of the line above, which `re` looks for many times faster than for a line's start.
 _HEAD = re.compile(
-    r"^(?P<indent>[ \t]*)(?:class[ \t]+(?P<owner>\w+)|(?:async[ \t]+)?def[ \t]+(?P<name>\w+)[ \t]*\((?P<given>[^()]*(?:\([^()]*\)[^()]*)*)\))",
-    re.MULTILINE,
+    r"\n[ \t]*(?:class[ \t]+(?P<owner>\w+)|(?:async[ \t]+)?def[ \t]+(?P<name>\w+)[ \t]*\((?P<given>[^()]*(?:\([^()]*\)[^()]*)*)\))"
 )
 _DEVICE = re.compile(r"(?<!\w)device[ \t]*(?::|=|,|\Z|\n)")
 # Made a device of torch's by the function, which is then tdev's.
@@ -32,7 +32,10 @@ _AS_DEVICE = r"\b(?:device|device_map|map_location)[ \t]*=[ \t]*"
 _ARGUMENTS = r"\((?:[^()]|\([^()]*\))*?"
 _GIVEN_DEVICE = r"device\b(?!\.)"
 _OF_SETTINGS = rf"(?:\w+\.)*(?:\w+_)?(?:{SETTINGS})\.device\b"
-_READS_SETTINGS = re.compile(rf"(?<!\w)(?:\w+_)?(?:{SETTINGS})\.device\b")
+_HOLDS_SETTINGS = re.compile(rf"(?<!\w)(?:\w+_)?(?:{SETTINGS})\Z")
+_DEVICE_OF = re.compile(r"\.device\b")
+_LONGEST = 80
+"""Characters of a name that holds settings."""
 # As a whole: `train(model, args)`.
 _GIVES_SETTINGS = re.compile(rf"[(,]\s*(?:\w+[ \t]*=[ \t]*)?(?:\w+_)?(?:{SETTINGS})\s*[,)]")
 # A choice of a command line's, or of a field's, what may be typed, and what is asked of that.
@@ -69,7 +72,7 @@ def handing_on(texts: Iterable[bytes], modules: Collection[str]) -> Handing:
             continue
         text = raw.decode("latin-1")
         foreign = _foreign(text, modules)
-        if _READS_SETTINGS.search(text) is not None:
+        if _reads_settings(text):
             told_settings.append((_told(text, _OF_SETTINGS), foreign))
             divided = divided or takes_besides(without_prose(text))
         for found in _functions(text, foreign):
@@ -89,6 +92,12 @@ def handing_on(texts: Iterable[bytes], modules: Collection[str]) -> Handing:
                 new.append(name)
     settings = any(not called.isdisjoint(told | foreign) for called, foreign in told_settings)
     return Handing(frozenset(told), settings, divided)
+
+
+def _reads_settings(text: str) -> bool:
+    """Tell whether a text reads the device of what was typed: ``args.device``."""
+    ends = (found.start() for found in _DEVICE_OF.finditer(text))
+    return any(_HOLDS_SETTINGS.search(text, max(0, end - _LONGEST), end) for end in ends)
 
 
 @lru_cache(maxsize=4)
@@ -140,6 +149,7 @@ def _told(text: str, device: str) -> frozenset[str]:
 
 def _functions(text: str, foreign: frozenset[str]) -> Iterator[_Function]:
     """Yield the functions that are given a device and make none of it, each with its text up to the next one."""
+    text = "\n" + text
     heads = list(_HEAD.finditer(text))
     owner = ""
     for at, head in enumerate(heads):

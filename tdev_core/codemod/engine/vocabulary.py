@@ -289,28 +289,32 @@ def renamed(text: str) -> Mapping[str, str]:
 
 
 # Wherever they stand, one below another in brackets or behind a backslash included.
+# By the word, which `re` looks for many times faster than for what stands before it.
 _TAKEN_FROM = re.compile(
-    r"\bfrom[ \t]+([\w.]+)(?:\s|\\)+import\b[ \t]*(\((?:[^()#]|#[^\n]*)*|(?:[^\n\\;#]|\\\n)*)"
+    r"from(?<=\bfrom)[ \t]+([\w.]+)(?:\s|\\)+import\b[ \t]*(\((?:[^()#]+|#[^\n]*)*|(?:[^\n\\;#]+|\\\n)*)"
 )
-_MODULES_TAKEN = re.compile(r"(?:^|[;:])[ \t]*import[ \t]+((?:[^\n\\;#]|\\\n)+)", re.MULTILINE)
+_MODULES_TAKEN = re.compile(r"import[ \t]+((?:[^\n\\;#]+|\\\n)+)")
 
 
 @lru_cache(maxsize=64)
 def imported_from(text: str) -> Mapping[str, frozenset[str]]:
     """Return which modules the imports of a text, at whatever place, take each name from; ``*`` for all names of one."""
     taken = [(found[1], found[2]) for found in _TAKEN_FROM.finditer(text)]
-    taken += [("", found[1]) for found in _MODULES_TAKEN.finditer(text)]
-    found: dict[str, set[str]] = {}
+    for found in _MODULES_TAKEN.finditer(text):
+        before = text[text.rfind("\n", 0, found.start()) + 1 : found.start()].rstrip(" \t")
+        if not before or before[-1] in ";:":
+            taken.append(("", found[1]))
+    brought: dict[str, set[str]] = {}
     for module, names in taken:
         for each in re.sub(r"#[^\n]*|[()\\]", " ", names).split(","):
             match each.split():
                 case [there, "as", name]:
-                    found.setdefault(name, set()).add(module or there)
+                    brought.setdefault(name, set()).add(module or there)
                 case [there, *_]:
-                    found.setdefault(there.partition(".")[0], set()).add(module or there)
+                    brought.setdefault(there.partition(".")[0], set()).add(module or there)
                 case _:
                     pass
-    return {name: frozenset(modules) for name, modules in found.items()}
+    return {name: frozenset(modules) for name, modules in brought.items()}
 
 
 @lru_cache(maxsize=4)
