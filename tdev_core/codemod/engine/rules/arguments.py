@@ -225,16 +225,18 @@ def _holds_tensors_own(file: File, value: cst.BaseExpression) -> bool:
 
 
 def _is_cpus_arm(file: File, value: cst.BaseExpression) -> bool:
-    """Tell whether a device is given in the arm of the question whether it is the CPU: ``if device == "cpu":``."""
-    if not isinstance(value, cst.Name):
+    """Tell whether a device is given in the arm of the question whether it is the CPU, or none: ``if get_device() == "meta":``."""
+    if not isinstance(value, (cst.Name, cst.Attribute, cst.Call)):
         return False
     below: cst.CSTNode = value
     for parent in file.tree.ancestors(value):
         if isinstance(parent, cst.FunctionDef):
             return False
-        if isinstance(parent, cst.If) and below is parent.body:
-            if re.fullmatch(rf"{value.value}\s*==\s*[\"']cpu[\"']", file.tree.text(parent.test)):
-                return True
+        if isinstance(parent, (cst.If, cst.IfExp)) and below is parent.body:
+            asked, equal, word = file.tree.text(parent.test).partition("==")
+            if equal and word.strip(" \"'") in ("cpu", "meta"):
+                if asked.strip() == file.tree.text(value):
+                    return True
         below = parent
     return False
 
@@ -272,12 +274,13 @@ def _constant(node: cst.CSTNode) -> bool:
 def _dictionary_values(file: File, node: cst.BaseExpression, key: str) -> list[cst.BaseExpression]:
     """Return the values under ``key`` in the dictionaries that ``**node`` may be."""
     literals: list[cst.BaseExpression] = [node]
+    found: list[cst.BaseExpression] = []
     if isinstance(node, cst.Name):
         bindings = file.scopes.of(node).lookup(node.value)
         literals = [b.value for b in bindings if b.value is not None]
+        found += _set_later(file, node, key)
     elif isinstance(node, cst.Attribute):
         literals = file.flow.self_values(node, node.attr.value)
-    found = []
     for literal in literals:
         if isinstance(literal, cst.Dict):
             for element in literal.elements:
@@ -292,3 +295,17 @@ def _dictionary_values(file: File, node: cst.BaseExpression, key: str) -> list[c
                 if arg.keyword is not None and arg.keyword.value == key:
                     found.append(arg.value)
     return found
+
+
+def _set_later(file: File, options: cst.Name, key: str) -> list[cst.BaseExpression]:
+    """Return what a function sets in its own dictionary after it was made: ``options["device"] = device``."""
+    home = enclosing_function(file, options)
+    if home is None or f'{options.value}["{key}"]' not in file.tree.text(home).replace("'", '"'):
+        return []
+    return [
+        assigned.value
+        for assigned in descendants(home.body)
+        if isinstance(assigned, cst.Assign)
+        for each in assigned.targets
+        if file.tree.text(each.target).replace("'", '"') == f'{options.value}["{key}"]'
+    ]
