@@ -2056,3 +2056,40 @@ def test_where_a_file_is_loaded_to_if_both_arms_give_it(otherwise: str, real: bo
         "    return torch.load(path, map_location=to)\n"
     )
     assert ("torch.load(" in migrated({"load.py": text}, "load.py").code) is real
+
+
+SPACE = """import torch
+
+
+class Space:
+    def origin(self, n, device=None):
+        \"\"\"Return the origin.
+
+        Args:
+            device (torch.device): where it lies.
+        \"\"\"
+        raise NotImplementedError
+
+    def random(self, n, device=None):
+        raise NotImplementedError
+"""
+
+
+@pytest.mark.parametrize(
+    ("uses", "real"),
+    [
+        ("def draw(space, n, device=None):\n    return space.random(n, device=device)\n", True),
+        ("DRAWS = 'random'\n", True),
+        ("def draw(space, n, device='cuda'):\n    return space.random(n, device=device)\n", False),
+        ("def draw(space, n, args):\n    return space.random(n, device=args.device)\n", False),
+    ],
+)
+def test_what_a_base_class_says_of_the_methods_beside_it(uses: str, real: bool) -> None:
+    """What a class documents of one method holds for the next, and for the classes that inherit from it."""
+    files = {
+        "space.py": SPACE,
+        "made.py": "import torch\nfrom .space import Space\n\n\nclass Line(Space):\n"
+        "    def random(self, n, device=None):\n        return torch.randn(n, device=device)\n",
+        "uses.py": uses,
+    }
+    assert changed(files, "made.py") is not real

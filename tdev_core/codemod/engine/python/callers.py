@@ -1646,7 +1646,9 @@ class _Tree:
             if count > _MOST:
                 return False
             if (call := _call_of(statement, node)) is None:
-                if statement.of_tests:
+                if promised and _is_another(node):
+                    continue
+                if statement.of_tests and not any(each.of_tests for each in signatures):
                     continue  # which wraps it, or puts something in its place
                 return False
             for signature in _meant_by(statement, node, call, signatures):
@@ -1659,6 +1661,8 @@ class _Tree:
                 self._leans_on.clear()
                 by = (signature if is_default else statement).devices
                 if not (by.is_own_device(given) or by.is_beside_its_type(given, call)):
+                    if promised and _hands_on(statement, given):
+                        continue  # who says nothing of what it is given breaks no promise
                     return False
                 # What it is given by itself alone says nothing.
                 # Nor does what a test gives it.
@@ -1980,6 +1984,24 @@ def _call_in_part(call: ast.Call, node: ast.AST) -> ast.Call | None:
         case _:
             pass
     return None
+
+
+def _is_another(node: ast.AST) -> bool:
+    """Tell whether a name stands for something else: a string, torch's or NumPy's module, or what a class calls by it, ``draw = draw_near``."""
+    match node:
+        case ast.Attribute(value=ast.Name(id=module)):
+            return module in ("torch", "np", "numpy")
+        case _:
+            return isinstance(node, ast.Constant) or isinstance(getattr(node, "ctx", None), ast.Store)
+
+
+def _hands_on(statement: _Statement, given: ast.expr) -> bool:
+    """Tell whether a function hands on what it is given itself, and nothing says that this is a word."""
+    home = statement.function_around(given) if isinstance(given, ast.Name) else None
+    if not isinstance(given, ast.Name) or not isinstance(home, _DEFINITIONS):
+        return False
+    signature = _Signature(statement, home, statement.class_of(home))
+    return signature.has(given.id) and not signature.takes_words(given.id, private=False)
 
 
 def _is_promised_to_all(signatures: list[_Signature], parameter: str) -> bool:

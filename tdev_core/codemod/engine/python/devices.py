@@ -201,12 +201,29 @@ def links_of(chain: ast.stmt) -> list[ast.If]:
 def documents_device(
     home: ast.FunctionDef | ast.AsyncFunctionDef, owner: ast.ClassDef | None, parameter: str
 ) -> bool:
-    """Tell whether a function's docstring, or that of the class which it makes objects of, says that it is given a ``torch.device``."""
+    """Tell whether a function's docstring, or that of the class which it makes objects of, says that it is given a ``torch.device``.
+
+    What a method says nothing of, those beside it say for it, where all that speak of it say the same.
+    """
+    if owner is not None and home.name != "__init__" and not _speaks_of(home, parameter):
+        beside = (each for each in owner.body if isinstance(each, _FUNCTIONS))
+        saying = [each for each in beside if _speaks_of(each, parameter)]
+        return bool(saying) and all(documents_device(each, None, parameter) for each in saying)
     return any(
         is_documented_device(ast.get_docstring(each, clean=False) or "", parameter)
         for each in (home, owner if home.name == "__init__" else None)
         if each is not None
     )
+
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def _speaks_of(home: ast.FunctionDef | ast.AsyncFunctionDef, parameter: str) -> bool:
+    """Tell whether a function's docstring says what it is given for a parameter."""
+    said = ast.get_docstring(home, clean=False) or ""
+    name = re.escape(parameter)
+    return re.search(rf"^[ \t]*(?::param\b.*\b)?`*{name}`*\s*[:(]", said, re.MULTILINE) is not None
 
 
 @lru_cache(maxsize=16)  # a text is asked for each of its statements

@@ -1,0 +1,16 @@
+import torch
+
+
+class Space:
+    def origin(self, n, device=None):
+        """Return the origin.
+
+        Args:
+            n (int): its size.
+            device (torch.device): where it lies.
+        """
+        return torch.zeros(n, device=device)
+
+    def random(self, n, device=None):
+        """Return any point."""
+        return torch.randn(n, device=device)
