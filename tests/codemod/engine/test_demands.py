@@ -254,3 +254,19 @@ def test_a_count_that_must_not_be_zero(name: str, style: Style) -> None:
 def test_a_count_that_may_be_zero(name: str) -> None:
     result = rewrite(f"import torch\n{NOT_NEEDED[name]}\n", Names.load(), Options())
     assert "max(1" not in result.code and "tdev.cuda.device_count()" in result.code
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "stays"),
+    [
+        ("detect/learned_kernel.py", "    return k.cpu()", False),
+        ("detect/kernels.py", "    return k.cpu()", False),
+        ("ops/gemm_kernel.py", "    return fused_gemm(k)", True),
+        ("kernels/learned.py", "    return k.cpu()", True),
+    ],
+)
+def test_a_file_called_after_kernels(name: str, body: str, stays: bool) -> None:
+    """A function of two points is a kernel, too: what a file by itself is called tells nothing without what it calls."""
+    source = f"def run(k):\n    if k.device.type == 'cuda':\n    {body}\n    return k + 1\n"
+    result = rewrite(f"import torch\n\n\n{source}", Names.load(), Options(), filename=name)
+    assert ("is_accelerator" not in result.code) is stays

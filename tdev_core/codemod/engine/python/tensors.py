@@ -220,16 +220,15 @@ class Tensors(Values):
         text = self._tree.source(home) if home is not None else self._source
         if home is not None and computed_with(text, node.id):
             return True
-        if not any(
-            sign in text for sign in (f"isinstance({node.id}", "is_tensor(", "self.forward(")
-        ):
+        if not any(sign in text for sign in (f"isinstance({node.id}", "is_tensor(", ".forward(")):
             return False
         name = re.escape(node.id)
         asked = (
             rf"(?:isinstance\(\s*{name}\s*,\s*(?:\w+\.)*Tensor\s*\)|\bis_tensor\(\s*{name}\s*\))"
         )
-        # A module's own `forward` is given tensors, too.
-        return re.search(rf"(?<!not ){asked}|\bself\.forward\(\s*{name}\s*[,)]", text) is not None
+        # A module's own `forward` is given tensors, too, and so is that of the class that it extends.
+        given = rf"\b(?:self|super\([^()]*\))\.forward\(\s*{name}\s*[,)]"
+        return re.search(rf"(?<!not ){asked}|{given}", text) is not None
 
     def _asked_as_tensor(self, node: ast.Name) -> bool:
         """Tell whether a function asks of a name what only a tensor answers: its own, or of ``item_seq`` any of the file."""

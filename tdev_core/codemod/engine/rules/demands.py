@@ -316,6 +316,9 @@ _COMMENT = re.compile(r"(?m)#.*$")
 
 
 _OF_KERNELS = re.compile(r"(?:^|[/\\])(?:\w+_)?kernels?(?:\.py\Z|[/\\])")
+_RUN_ON_A_GPU = re.compile(
+    r"(?i:triton|cudnn|cutlass|cute_?dsl|tilelang|cublas|nvidia|gemm|autotun|fused|launch|\.jit\b)|torch\.ops\.|_C\b|_ext\b"
+)
 
 
 def has_kernels(file: File) -> bool:
@@ -325,7 +328,11 @@ def has_kernels(file: File) -> bool:
     """
     if file.holds_kernels or _is_triton_answered(file):
         return file.holds_kernels
-    return _OF_KERNELS.search(file.filename) is not None
+    named = _OF_KERNELS.search(file.filename)
+    if named is None or not named[0].endswith(".py"):
+        return named is not None
+    # A file by itself may be called after a function of two points: `learned_kernel.py`.
+    return file.in_code(_RUN_ON_A_GPU) is not None
 
 
 def _is_triton_answered(file: File) -> bool:
