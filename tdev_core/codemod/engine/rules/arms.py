@@ -317,8 +317,9 @@ def _others_have_left(file: File, choice: cst.If) -> bool:
     own = next((p for p in tree.ancestors(asked) if isinstance(p, ast.If)), None) if asked else None
     block = tree.block(own) if own is not None else []
     after = block[block.index(own) + 1 :][:1] if own in block else []
-    # One `if` deeper: the accelerator is used where somebody asks for it by a variable of the environment.
-    for inside in (part for each in after if isinstance(each, ast.If) for part in each.body):
+    # One deeper: a torch of before it has no such module, or somebody asks for it by a variable of the environment.
+    deeper = (each for each in after if isinstance(each, (ast.If, ast.Try)))
+    for inside in (part for each in deeper for part in each.body):
         if isinstance(inside, ast.If) and OTHERS.search(ast.unparse(inside.test)):
             if _RETURNS.search(tree.text(inside.body)) is not None:
                 return True

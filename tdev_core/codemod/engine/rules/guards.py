@@ -98,6 +98,8 @@ _GRAPHS = re.compile(r"\bcudagraph_\w+|\bcudagraph_trees\b")
 # NVIDIA's management library, and what a function says of itself.
 _NVML = re.compile(r"(?i:\bnvml|pynvml)")
 _SAYS_NVML = re.compile(r"(?i:nvml)|\bnvidia-smi\b|\bNVIDIA\b")
+_NVIDIA_ITSELF = re.compile(r"\bNVIDIA\b")
+_OTHER_VENDORS = re.compile(r"\b(?:MPS|Apple|AMD|ROCm|Intel|XPU|TPU)\b")
 # Other programs that only know NVIDIA's devices.
 _RUNTIME = re.compile(rf"CUDAExecutionProvider|{_NVIDIA}|{_GPU_PACKAGES}")
 _ATTENTION = re.compile(r"\battn_(?:backend|implementation)\b|(?i:(?<![a-z])flex_?att)")
@@ -942,6 +944,8 @@ def works_with_nvml(file: File, node: cst.CSTNode) -> bool:
             return True
         if isinstance(parent, cst.FunctionDef):
             said = f"{parent.name.value} {parent.get_docstring() or ''}"
+            if _OTHER_VENDORS.search(said) is not None:
+                said = _NVIDIA_ITSELF.sub("", said)  # which is one of several there
             return _SAYS_NVML.search(said) is not None
     return False
 

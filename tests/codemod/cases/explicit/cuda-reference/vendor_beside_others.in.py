@@ -1,0 +1,10 @@
+import torch
+
+
+def best():
+    """Return the device to use: CUDA (NVIDIA), else MPS (Apple), else the CPU."""
+    if torch.cuda.is_available():
+        return torch.device("cuda")
+    elif torch.backends.mps.is_available():
+        return torch.device("mps")
+    return torch.device("cpu")
