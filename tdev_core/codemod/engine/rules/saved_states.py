@@ -27,6 +27,8 @@ _STATES = re.compile(r"\bcuda\.(?:random\.)?[gs]et_rng_state(?:_all)?\b")
 _UNDER_CUDA = re.compile(
     r"[\"']\w*cuda\w*[\"']\s*(?::|\]\s*=)\s*\w+\.cuda\.(?:random\.)?get_rng_state"
     r"|\bcuda\.(?:random\.)?set_rng_state(?:_all)?\([^()\n]*\[[\"']\w*cuda\w*[\"']\]"
+    # of a record: `RandomState(torch_cpu=torch.get_rng_state(), torch_cuda=torch.cuda.get_rng_state())`
+    r"|[(,]\s*\w*cuda\w*\s*=\s*\w+\.cuda\.(?:random\.)?get_rng_state"
 )
 
 

@@ -134,6 +134,10 @@ def is_told_as_cudas(file: File, node: cst.CSTNode) -> bool:
                     return True
             case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))]):
                 return _is_only_told(file, node, name)
+            case cst.Assign(targets=[cst.AssignTarget(target=cst.Subscript() as entry)]):
+                return _KEY.search(_key_of(entry)) is not None
+            case cst.If(test=test, orelse=None) if test is below:
+                return _takes_down_more(file, parent)
             case cst.Arg():
                 call = file.tree.parents[parent]
                 if not isinstance(call, cst.Call):
@@ -171,6 +175,34 @@ def _is_printed_alone(file: File, call: cst.Call, asked: cst.CSTNode) -> bool:
 
 
 _KEY = re.compile(r"cuda.*(?:avail|version|enabled|support|count|\?)|avail.*cuda", re.IGNORECASE)
+
+
+def _key_of(entry: cst.Subscript) -> str:
+    """Return the string that an entry of a dictionary is kept under, if it is one."""
+    match entry.slice:
+        case [cst.SubscriptElement(slice=cst.Index(value=key))]:
+            return string_value(key) or ""
+        case _:
+            return ""
+
+
+def _takes_down_more(file: File, choice: cst.If) -> bool:
+    """Tell whether all that a question opens are more facts under CUDA's name, in a record that has its answer under one.
+
+    ``facts["cuda_available"] = …``, and ``if torch.cuda.is_available(): facts["cuda_device"] = torch.cuda.get_device_name(0)``.
+    """
+    records = set()
+    for statement in choice.body.body:
+        match statement:
+            case cst.SimpleStatementLine(
+                body=[cst.Assign(targets=[cst.AssignTarget(target=cst.Subscript() as entry)])]
+            ) if _TELLS_OF_CUDA.search(_key_of(entry)):
+                records.add(file.tree.text(entry.value))
+            case _:
+                return False
+    name = re.escape(records.pop()) if len(records) == 1 else ""
+    answers = rf"(?<![\w.]){name}\[[\"'](\w+)[\"']\][ \t]*=[ \t]*(?:\w+\.)*cuda\.is_available\(\)"
+    return bool(name) and any(map(_KEY.search, re.findall(answers, file.code)))
 
 
 _COUNTED = re.compile(r"(?:\w+\.)*cuda\.device_count\(\)\Z")
