@@ -14,7 +14,7 @@ from tdev_core.codemod.config import Settings, find_config, overlay, read_config
 from tdev_core.codemod.errors import UsageError
 from tdev_core.codemod.files import git
 from tdev_core.codemod.files.discovery import Found, discover
-from tdev_core.codemod.files.project import names_torch_alone, torch_floor
+from tdev_core.codemod.files.project import names_torch_alone, refused_torch, torch_floor
 from tdev_core.codemod.files.since import added
 from tdev_core.codemod.files.write import Terminated, terminations
 from tdev_core.codemod.jobs.runner import Plan, selected
@@ -27,6 +27,7 @@ from tdev_core.codemod.output.folded import LISTED, Folded
 from tdev_core.codemod.output.github import annotation
 from tdev_core.codemod.output.reports import line, render
 from tdev_core.codemod.output.summary import CLEAN, FAILED, INTERRUPTED, TERMINATED, Summary
+from tdev_core.release import OLDEST
 
 if TYPE_CHECKING:
     from tdev_core.codemod.interactive import Session
@@ -122,6 +123,11 @@ def _say_what_names_torch(files: Sequence[Found], summary: Summary) -> None:
     required, sorted_by_name = names_torch_alone(files[0].path.absolute().parent)
     if required is not None:
         said = "requires torch; what is rewritten imports tdev: require that there, too."
+        if old := refused_torch(required):
+            said = (
+                f"requires {old}; what is rewritten imports tdev, which needs torch {OLDEST[0]}.{OLDEST[1]} or newer: "
+                "raise that first, and require tdev there, too."
+            )
         err(f"{_from_here(required)} {said}")
     if sorted_by_name is not None:
         said = "names torch to sort imports by: to have tdev beside it, name that there, too, and sort."

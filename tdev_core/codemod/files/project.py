@@ -14,6 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from tdev_core.codemod.files.line_length import toml
+from tdev_core.release import OLDEST
 
 Floor = tuple[int, int]
 _CHECKERS = ("mypy", "pyright", "basedpyright", "ty", "pyrefly")
@@ -60,6 +61,30 @@ def torch_floor(directory: Path) -> tuple[Floor, str] | None:
         if found := _TORCH.search(text):
             return (int(found[1]), int(found[2] or 0)), name
     return None if _is_root(directory) else torch_floor(directory.parent)
+
+
+# What a requirement allows at most: `torch==1.13.1`, `torch>=1.8,<2.0`, `torch (<=1.9)`.
+_MOST = re.compile(r"(==|~=|<=|<)\s*(\d+)(?!\d*\.\*)(?:\.(\d+))?(?:\.(\d+))?")
+
+
+def refused_torch(place: str) -> str:
+    """Return the requirement at ``file:line`` where it allows none of the torches that tdev has a mirror of; nothing otherwise."""
+    file, _, row = place.rpartition(":")
+    line = Path(file).read_text(encoding="utf-8").splitlines()[int(row) - 1]
+    found = _REQUIREMENT.search(line)
+    said = found[0].strip() if found is not None else ""
+    for sign, major, minor, patch in _MOST.findall(said):
+        most = int(major), int(minor or 0)
+        too_old = most < OLDEST or sign == "<" and most == OLDEST and not int(patch or 0)
+        # `~=2.1` is as good for 2.11, and `~=2.1.0` is not.
+        if too_old and (sign != "~=" or patch):
+            return said
+    return ""
+
+
+_REQUIREMENT = re.compile(
+    r"(?<![\w-])torch(?:\[[\w,]*\])?[ \t]*\(?(?:[ \t,]*(?:[<>=!~]=?=?)[ \t]*[\w.*+]+)+"
+)
 
 
 def names_torch_alone(directory: Path) -> tuple[str | None, str | None]:

@@ -7,7 +7,12 @@ from pathlib import Path
 import pytest
 
 from tdev_core.codemod.cli import main
-from tdev_core.codemod.files.project import is_type_checked, names_torch_alone, torch_floor
+from tdev_core.codemod.files.project import (
+    is_type_checked,
+    names_torch_alone,
+    refused_torch,
+    torch_floor,
+)
 
 
 @pytest.mark.parametrize(
@@ -103,6 +108,34 @@ def test_a_requirement_of_torch_alone(
     assert names_torch_alone(tmp_path / "pkg") == (place, None)
 
 
+@pytest.mark.parametrize(
+    ("requirement", "refused"),
+    [
+        ("torch==0.4.0", True),
+        ("torch==1.13.1+cu117", True),
+        ("torch~=2.1.0", True),
+        ("torch>=1.8, <2.11", True),
+        ("torch (<=1.9)", True),
+        ("torch>=1.8,<2", True),
+        ("torch==1.13.*", True),
+        ("torch", False),
+        ("torch==2.*", False),
+        ("torch>=1.8", False),
+        ("torch~=2.1", False),
+        ("torch>=2.0,<3.0", False),
+        ("torch<2.12", False),
+        ("torch==2.11.0", False),
+        ("torch!=1.12.0", False),
+        ("torchvision==0.2.1", False),
+    ],
+)
+def test_a_requirement_of_a_torch_too_old_for_tdev(
+    tmp_path: Path, requirement: str, refused: bool
+) -> None:
+    (tmp_path / "requirements.txt").write_text(f"numpy<2.0\n{requirement}\n")
+    assert bool(refused_torch(f"{tmp_path / 'requirements.txt'}:2")) is refused
+
+
 def test_long_lists_are_read_in_time(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     rows = "".join('    "torch",\n' for _ in range(40_000))
@@ -114,6 +147,11 @@ def test_long_lists_are_read_in_time(tmp_path: Path) -> None:
     ("source", "project", "said"),
     [
         (CHOICE, '[project]\ndependencies = ["torch"]\n', "pyproject.toml:2 requires torch"),
+        (
+            CHOICE,
+            '[project]\ndependencies = ["torch>=0.4,<1.9"]\n',
+            "pyproject.toml:2 requires torch>=0.4,<1.9; what is rewritten imports tdev, which needs torch 2.11 or newer",
+        ),
         (CHOICE, "[tool.isort]\nknown_deep = ['torch']\n", "pyproject.toml:2 names torch to sort"),
         (CHOICE, "[tool.isort]\nknown_deep = ['tdev', 'torch']\n", ""),
         ("x = 1\n", '[project]\ndependencies = ["torch"]\n', ""),

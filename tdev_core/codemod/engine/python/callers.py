@@ -1992,7 +1992,9 @@ def _is_another(node: ast.AST) -> bool:
         case ast.Attribute(value=ast.Name(id=module)):
             return module in ("torch", "np", "numpy")
         case _:
-            return isinstance(node, ast.Constant) or isinstance(getattr(node, "ctx", None), ast.Store)
+            return isinstance(node, ast.Constant) or isinstance(
+                getattr(node, "ctx", None), ast.Store
+            )
 
 
 def _hands_on(statement: _Statement, given: ast.expr) -> bool:
