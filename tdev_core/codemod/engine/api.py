@@ -102,6 +102,8 @@ class ProgramTree:
     """Functions that promise a ``torch.device``, each by a name that none without that promise has."""
     runtimes: frozenset[str] = frozenset()
     """Packages in use that are told a device by CUDA's name or the CPU's, and know no other."""
+    held_devices: Mapping[str, str] = field(default_factory=dict)
+    """Modules that choose a device at their margin and work with a package that holds tensors on CUDA and the CPU alone: which."""
     staying: frozenset[str] = frozenset()
     """Functions and classes that go on naming CUDA with ``--target accelerator``."""
     staying_uses: frozenset[str] = frozenset()

@@ -32,6 +32,7 @@ from tdev_core.codemod.engine.vocabulary import (
     says_mps,
     without_prose,
 )
+from tdev_core.ecosystem.device_table import holders
 from tdev_core.ecosystem.package_table import packages
 
 _GIVES_TORCH = re.compile(
@@ -230,6 +231,13 @@ _FROM_A_LIBRARY = re.compile(
 )
 _FROM_A_FOLDER = re.compile(rb"^(?:import|from)[ \t]+(\w+)\.(\w+)", re.MULTILINE)
 # Packages that take the very word which a command line takes: `WhisperModel(name, device=args.device)`.
+_CHOSEN_AT_THE_MARGIN = re.compile(
+    rb"^(?i:\w*device)[ \t]*=[^\n=]*\bcuda\.is_available\(", re.MULTILINE
+)
+_FROM_A_HOLDER = re.compile(
+    rf"^[ \t]*(?:import|from)[ \t]+({'|'.join(k.name for k in holders().values() if k.only_cuda_or_cpu)})\b".encode(),
+    re.MULTILINE,
+)
 _TOLD_BY_NAME = [(name, f"import {name}".encode()) for name in ("faster_whisper", "ctranslate2")]
 
 
@@ -311,6 +319,7 @@ class Survey:
         self._no_lists: set[str] = set()
         self._strings: set[tuple[str, str]] = set()
         self._runtimes: set[str] = set()
+        self._held_devices: dict[str, str] = {}
         self._of_torch_cuda: set[str] = set()
         self._bring_tdev: set[str] = set()
         self._know_mps: set[str] = set()
@@ -453,6 +462,9 @@ class Survey:
             self._give_devices |= promised
             self._give_others |= others
         self._runtimes.update(name for name, sign in _TOLD_BY_NAME if sign in raw)
+        if b"cuda.is_available" in raw and _CHOSEN_AT_THE_MARGIN.search(raw) is not None:
+            if (held := _FROM_A_HOLDER.search(raw)) is not None:
+                self._held_devices[own] = holders()[held[1].decode()].called
         if b"get_device_capability" in signs:
             self._capabilities.update(n.decode() for n in _CAPABILITY.findall(raw))
             for found in _FUNCTION.finditer(raw):
@@ -735,6 +747,7 @@ class Survey:
             device_words=known.spoken,
             word_devices=words,
             runtimes=frozenset(self._runtimes),
+            held_devices=dict(self._held_devices),
             of_torch_cuda=frozenset(self._of_torch_cuda),
             bring_tdev=frozenset(self._bring_tdev - self._kernels),
             know_mps=frozenset(self._know_mps),

@@ -2093,3 +2093,29 @@ def test_what_a_base_class_says_of_the_methods_beside_it(uses: str, real: bool) 
         "uses.py": uses,
     }
     assert changed(files, "made.py") is not real
+
+
+GRAPHS = (
+    "import dgl\nimport torch\n\n"
+    "device = torch.device('cuda' if torch.cuda.is_available() else 'cpu')\n\n\n"
+    "def encode(graph):\n    return graph.to(device)\n"
+)
+CHOOSES = (
+    "\n\nclass Model:\n    def __init__(self):\n"
+    "        self.device = torch.device('cuda' if torch.cuda.is_available() else 'cpu')\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("taken", "stays"),
+    [
+        ("from .encoders import *", True),
+        ("from pkg.encoders import device, encode", True),
+        ("from .encoders import encode", False),
+        ("from .other import *", False),
+    ],
+)
+def test_a_device_beside_one_that_is_taken_from_where_it_stays(taken: str, stays: bool) -> None:
+    """DGL's goes to CUDA or to the CPU, and what a module chooses itself beside it would be another one."""
+    files = {"encoders.py": GRAPHS, "made.py": f"import torch\n{taken}\n{CHOOSES}"}
+    assert changed(files, "made.py") is not stays

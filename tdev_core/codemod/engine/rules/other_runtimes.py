@@ -11,7 +11,12 @@ import libcst as cst
 from tdev_core.codemod.engine.analysis.nodes import string_value
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.arms import enclosing_function
-from tdev_core.codemod.engine.vocabulary import RUNTIMES, names_of_runtimes
+from tdev_core.codemod.engine.vocabulary import (
+    DEVICE_NAME,
+    RUNTIMES,
+    imported_from,
+    names_of_runtimes,
+)
 from tdev_core.ecosystem.device_table import holders
 
 _OF_RAY = re.compile(r"(?<![a-z])ray(?:_\w+)?\.|\bresources_per_trial\b|\btrialGpuNumber\b")
@@ -46,6 +51,21 @@ def holder_of(file: File, question: cst.CSTNode) -> str:
         for found in pattern.finditer(file.code):
             if found[1] not in _own(file) and _serves(file, found.end(), question):
                 return holders()[found[1]].called if _decides_here(file, question) else ""
+    if (held := _whose_device_it_takes(file)) and _decides_here(file, question):
+        return held
+    return ""
+
+
+def _whose_device_it_takes(file: File) -> str:
+    """Return what a module of the tree works with whose device a file takes, ``from .encoders import *``: its own go with that."""
+    held = file.options.tree.held_devices if file.options.tree is not None else {}
+    if not held:
+        return ""
+    for name, modules in imported_from(file.code).items():
+        if name == "*" or DEVICE_NAME.search(name.lower()) is not None:
+            for module in modules:
+                if (stem := module.rpartition(".")[2]) in held:
+                    return held[stem]
     return ""
 
 

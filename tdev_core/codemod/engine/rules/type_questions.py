@@ -241,7 +241,7 @@ def _judge(file: File, asked: Asked) -> Judged:
         of_tdev = file.options.style != "accelerator"
         if asked.exact and not formatted and of_tdev and is_own_device(file, operand):
             said = "is a torch.device, which no string is equal to: compare its type"
-            return Judged(Stays(f"{short(file, operand)} {said}", opens=False))
+            return Judged(Stays(f"{short(file, operand)} {said}"))
     if file.options.style == "accelerator":
         return Judged()
     return for_itself(file, asked)
