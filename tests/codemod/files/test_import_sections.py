@@ -158,3 +158,21 @@ def test_beside_what_is_rewritten_on_the_next_line(tmp_path: Path) -> None:
     assert path.read_text() == (
         "import torch\n\nimport tdev\ntdev.cuda.synchronize()\nx = torch.zeros(3)\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("order", "parted"),
+    [
+        (("stdlib", "thirdparty", "deep"), "        import tdev\n\n        import torch\n"),
+        (("stdlib", "deep", "thirdparty"), "        import tdev\n        import torch\n"),
+    ],
+)
+def test_imports_inside_a_function(order: tuple[str, ...], parted: str) -> None:
+    source = (
+        "def seed(number):\n    try:\n        import torch\n\n        torch.manual_seed(number)\n"
+        "        torch.cuda.manual_seed(number)\n    except ImportError:\n        pass\n"
+    )
+    sections = Sections(order, (("torch", "deep"),), "thirdparty", frozenset())
+    made = rewrite(source, Names.load(), Options(sections=sections)).code
+    assert parted in made
+    assert rewrite(made, Names.load(), Options(sections=sections)).code == made

@@ -8,6 +8,7 @@ between the two in the alphabet. Where the run is not sorted, it stays where it 
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -90,6 +91,18 @@ def set_apart(file: File, offset: int, text: str, rule: str) -> bool:
     if all(each.text != text for each in file.set_apart):
         file.set_apart.append(line)
     return True
+
+
+def ends_its_section(file: File, offset: int) -> bool:
+    """Tell whether an import of tdev above the line at an offset, in a function, is the last of its section: torch's comes next."""
+    sections = file.options.sections
+    if sections is None or not _OF_TORCH.match(file.tree.source, offset):
+        return False
+    below = sections.of("torch")
+    return _rank(file, "tdev") < _rank(file, "torch") and below not in sections.close
+
+
+_OF_TORCH = re.compile(r"[ \t]*(?:import|from)[ \t]+torch\b")
 
 
 def settle(file: File) -> None:

@@ -12,7 +12,14 @@ from tdev_core.codemod.engine.analysis.bindings import Binding, Scope
 from tdev_core.codemod.engine.analysis.nodes import dotted
 from tdev_core.codemod.engine.file import File, is_docstring
 from tdev_core.codemod.engine.rules._make import rule
-from tdev_core.codemod.engine.rules.import_order import STDLIB, among, place, put, set_apart
+from tdev_core.codemod.engine.rules.import_order import (
+    STDLIB,
+    among,
+    ends_its_section,
+    place,
+    put,
+    set_apart,
+)
 from tdev_core.codemod.engine.rules.moves import MOVES, NOTE_FOR_PYLINT
 
 IMPORT = rule(
@@ -94,7 +101,8 @@ def insert(file: File, line: cst.CSTNode, statement: cst.CSTNode | None, comment
     if not indent or isinstance(file.scopes.of(line).node, cst.FunctionDef):
         line_start = place(file, line_start, file.tdev)
     if file.changes.get((line_start, line_start)) is None:
-        put(file, line_start, indent + text + comment + file.tree.newline, rule_.id)
+        apart = file.tree.newline * bool(indent and ends_its_section(file, line_start))
+        put(file, line_start, indent + text + comment + file.tree.newline + apart, rule_.id)
 
 
 _LATE = re.compile(
