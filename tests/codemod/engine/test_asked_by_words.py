@@ -247,3 +247,16 @@ def put(x, d):
     code = migrated({"made.py": asks, "tile.py": wraps if has_own else "x = 1\n"}).code
     assert ("if tile.is_cuda:" in code) is has_own
     assert "if tdev.is_accelerator(x):" in code
+
+
+@pytest.mark.parametrize(("word", "stays"), [("GPU", True), ("CPU", False)])
+def test_what_a_function_calls_cudas_type(word: str, stays: bool) -> None:
+    """MPS has a word of its own there, so that what the other opens is CUDA's."""
+    source = (
+        "import torch\n\n\nclass Backend:\n    def kind(self, x):\n"
+        '        return x.device.type.replace("cuda", "gpu").upper()\n\n'
+        f'    def time(self, run, x):\n        if self.kind(x) == "{word}":\n'
+        "            torch.cuda.synchronize()\n        return run(x)\n"
+    )
+    code = migrated({"made.py": source}, "made.py").code
+    assert ("tdev.cuda.synchronize()" not in code) is stays

@@ -49,7 +49,8 @@ def asked_by_words(file: File) -> list[tuple[Span, bool]]:
         return []
     kept = tree.cudas_questions | tree.cudas_decorators
     source = file.tree.source
-    if _MAY_ASK.search(source) is None and not any(name in source for name in kept):
+    renames = ".replace(" in source and _CALLS_IT.search(file.code) is not None
+    if not renames and _MAY_ASK.search(source) is None and not any(name in source for name in kept):
         return []
     python = file.python
     return list(_asked(file, python, tree)) if python is not None else []
@@ -76,6 +77,33 @@ def _asked(file: File, python: PythonTree, tree: ProgramTree) -> Iterator[tuple[
                 yield from ((python.span(place), False) for place in places)
     if is_for_tests(PurePath(file.filename)):
         yield from ((span, False) for span in _of_tests(file, python))
+    yield from ((span, False) for span in _by_another_word(file, python))
+
+
+# `def device_type(self, x): return x.device.type.replace("cuda", "gpu").upper()`: MPS has a word of its own there.
+_CALLS_IT = re.compile(
+    r"def[ \t]+(\w+)\([^()]*\)[^:\n]*:\s*(?:\"{3}(?:(?!\"{3}).)*\"{3}\s*)?"
+    r"return[ \t]+[\w.]+\.type\.replace\(\s*[\"']cuda[\"']\s*,\s*[\"'](\w+)[\"']\s*\)(?:\.(upper|lower)\(\))?[ \t]*\n",
+    re.DOTALL,
+)
+
+
+def _by_another_word(file: File, python: PythonTree) -> Iterator[Span]:
+    """Yield the comparisons with what a function of the file calls CUDA's type: ``self.device_type(x) == "GPU"``."""
+    words = {
+        name: getattr(word, case)() if case else word
+        for name, word, case in _CALLS_IT.findall(file.code)
+    }
+    for node in python.everything if words else ():
+        match node:
+            case ast.Compare(
+                left=ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)),
+                ops=[ast.Eq()],
+                comparators=[ast.Constant(value=word)],
+            ) if words.get(name) == word:
+                yield python.span(node)
+            case _:
+                pass
 
 
 def _is_unknown(file: File, full: str) -> bool:
