@@ -30,6 +30,7 @@ class Holder:
     called: str
     named: bool = False
     gives: tuple[str, ...] = ()
+    doubles: tuple[str, ...] = ()
 
     @property
     def only_cuda_or_cpu(self) -> bool:
@@ -69,7 +70,13 @@ def parsed(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, Holder]:
 
 
 def _holder(name: str, table: Mapping[str, Any]) -> Holder:
-    kinds = {"checked": datetime.date, "named": bool, "devices": list, "gives": list}
+    kinds = {
+        "checked": datetime.date,
+        "named": bool,
+        "devices": list,
+        "gives": list,
+        "doubles": list,
+    }
     known = {field.name for field in fields(Holder)} - {"name"}
     for key, value in table.items():
         if key not in known:
@@ -83,5 +90,5 @@ def _holder(name: str, table: Mapping[str, Any]) -> Holder:
         raise ValueError(
             f"devices.toml: [{name}] takes = {table['takes']!r}; one of {', '.join(TAKES)} is needed"
         )
-    several = {key: tuple(table.get(key, ())) for key in ("devices", "gives")}
+    several = {key: tuple(table.get(key, ())) for key in ("devices", "gives", "doubles")}
     return Holder(**{"called": name, **table, "name": name, **several})

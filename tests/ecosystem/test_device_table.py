@@ -41,6 +41,8 @@ def test_what_gives_a_device_is_called_by_its_package() -> None:
     gives = {each: known.name for known in holders().values() for each in known.gives}
     assert gives.keys() == give_devices() and "thinc.api.get_torch_default_device" in gives
     assert all(each.partition(".")[0] == name for each, name in gives.items())
+    every = [known for known in holders().values() if known.doubles]
+    assert all(each.startswith(f"{known.name}.") for known in every for each in known.doubles)
     # Such a package knows what torch has, and is no reason for anything to stay.
     assert {known.takes for known in holders().values() if known.gives} == {"any"}
 

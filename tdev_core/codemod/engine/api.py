@@ -116,6 +116,8 @@ class ProgramTree:
     """A module that goes on naming CUDA, whether it asks or not."""
     built_on: frozenset[str] = frozenset()
     """Packages that hold torch's tensors on CUDA and the CPU alone, and that a module of the tree cannot do without."""
+    own_holders: frozenset[str] = frozenset()
+    """Packages that hold torch's tensors on CUDA and the CPU alone, and that are the tree itself."""
     by_cuda_alone: frozenset[str] = frozenset()
     """Classes of the tree's own that have a method ``cuda`` and none ``to``."""
     held: Mapping[str, Mapping[str, str]] = field(default_factory=dict)

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 from tdev_core.codemod.engine.api import ProgramTree
 from tdev_core.codemod.engine.constants import Constants
@@ -337,6 +337,7 @@ class Survey:
         self._staying_uses: set[bytes] = set()
         self._switches: set[bytes] = set()
         self._built_on: set[str] = set()
+        self._own_holders: set[str] = set()
         self._by_cuda_alone: set[str] = set()
         self._unable: tuple[dict[str, str], dict[str, str]] = {}, {}
         self._chooses = ""
@@ -402,6 +403,8 @@ class Survey:
                 }
         if parent not in self._folders:
             self._see_folders(path)
+        if is_package and own in _HOLDERS and _is_project(parent):
+            self._own_holders.add(own)
         if is_package and home is not None and _is_called_as_scripts(parent.name):
             self._inner.add(dotted_name(path, top, home))
         tests = is_for_tests(path)
@@ -772,6 +775,7 @@ class Survey:
             chooses=self._chooses,
             remains=self._remains,
             built_on=frozenset(self._built_on),
+            own_holders=frozenset(self._own_holders),
             by_cuda_alone=frozenset(self._by_cuda_alone),
             unable=with_users(*self._unable, self._callers.every, stems),
             handing=handing_on(self._callers.every, modules),
@@ -822,6 +826,26 @@ _OF_A_MOCK = re.compile(
 _OF_A_FAKE = re.compile(
     rb"\b(is_available|device_count|current_device|set_device|empty_cache)[ \t]*=(?!=)"
 )
+
+
+_HOLDERS = frozenset(known.name for known in holders().values() if known.only_cuda_or_cpu)
+
+
+def _is_project(package: PurePath) -> bool:
+    """Tell whether a package is that of the project in which it lies, by what that says it is called."""
+    called = re.compile(
+        rf"^[ \t]*name[ \t]*=[ \t]*[\"']?{package.name.replace('_', '[-_]')}\b",
+        re.MULTILINE | re.IGNORECASE,
+    )
+    for folder in package.parents[:2]:
+        for name in ("pyproject.toml", "setup.py", "setup.cfg"):
+            try:
+                text = Path(folder, name).read_text(encoding="utf-8", errors="replace")
+            except OSError:
+                continue
+            if called.search(text) is not None:
+                return True
+    return False
 
 
 def mocked_modules(raw: bytes) -> Iterator[tuple[str, frozenset[str]]]:

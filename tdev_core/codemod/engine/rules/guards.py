@@ -19,6 +19,7 @@ from tdev_core.codemod.engine.rules.architecture import asks_for_nvidias, asks_f
 from tdev_core.codemod.engine.rules.arms import enclosing_function
 from tdev_core.codemod.engine.rules.early_exits import after_early_exit
 from tdev_core.codemod.engine.rules.handed_on import who_hands_settings_on
+from tdev_core.codemod.engine.rules.in_double import crosses_doubles, is_made_double
 from tdev_core.codemod.engine.rules.kernels_beside import (
     beside_a_flag,
     is_about_a_kernel,
@@ -386,15 +387,29 @@ def _is_handed_on(file: File, node: cst.CSTNode) -> str | None:
 
 
 def _makes_doubles_there(file: File, node: cst.CSTNode) -> bool:
-    """Tell whether an ``if`` that asks for CUDA makes tensors in double precision by its name."""
+    """Tell whether an ``if`` that asks for CUDA makes tensors in double precision by its name.
+
+    Or a question adds that to a list of devices, in a program that has one of dtypes as well, and double among them.
+    """
     around = file.tree.ancestors(node)
     choice = next(
         (each for each in around if isinstance(each, (cst.If, cst.BaseSmallStatement))), None
     )
-    return (
-        isinstance(choice, cst.If)
-        and _DOUBLES_THERE.search(file.tree.text(choice.body)) is not None
-    )
+    if isinstance(choice, cst.If):
+        said = file.tree.text(choice.body)
+        if _DOUBLES_THERE.search(said) is not None:
+            return True
+    else:
+        said = file.tree.text(choice) if choice is not None else ""
+    if _LISTS_CUDA.search(said) is None or file.python is None:
+        return False
+    return crosses_doubles(file.python.module, file.code)
+
+
+# `devices.append("cuda")`, `["cpu", "cuda"]`, `devices += ["cuda"]`
+_LISTS_CUDA = re.compile(
+    r"\.(?:append|add|insert)\((?:\d+,\s*)?[\"']cuda\b|(?<![\w\])])\[(?:[^\[\]]*,)?\s*[\"']cuda\b[^\[\]]*\]"
+)
 
 
 def guards_tf32(file: File, node: cst.CSTNode) -> bool:
@@ -436,17 +451,27 @@ def _is_given_with_double(file: File, node: cst.CSTNode) -> bool:
     home = enclosing_function(file, node)
     span = file.tree.span(home) if home is not None else (0, len(file.tree.source))
     text = file.tree.source[slice(*span)]
-    for name in _chosen_names(file, node):
+    names = _chosen_names(file, node)
+    if names and (scope := _scope(file, node)) is not None and is_made_double(scope, text, names):
+        return True
+    for name in names:
         used = re.compile(rf"(?<![\w.]){name}\b(?![ \t]*=(?!=))")
         said = (line.partition("#")[0] for line in text.splitlines() if used.search(line))
         if any(DOUBLE.search(line) or _DOUBLE_BY_NAME.search(line) for line in said):
-            return True
-        if _NUMPYS_DOUBLE.search(text) is not None and _is_made_of_doubles(file, node, name):
             return True
         if is_for_tests(PurePath(file.filename)):
             if any(used.search(each) for each in _that_make_doubles(text)):
                 return not _is_asked_besides(file, node, span, used)
     return False
+
+
+def _scope(file: File, node: cst.CSTNode) -> ast.AST | None:
+    """Return the function around a question, or the module, in Python's own tree."""
+    asked = file.python.at(file.tree.span(node)) if file.python is not None else None
+    if file.python is None or asked is None:
+        return None
+    homes = (p for p in file.python.ancestors(asked) if isinstance(p, ast.FunctionDef))
+    return next(homes, file.python.module)
 
 
 def _is_asked_besides(file: File, node: cst.CSTNode, span: Span, used: re.Pattern[str]) -> bool:
@@ -516,38 +541,6 @@ def _chosen_by(flag: str) -> re.Pattern[str]:
 # `Calculator(path, device=device, default_dtype="float64")`
 _DOUBLE_BY_NAME = re.compile(r"dtype\s*=\s*[\"'](?:float64|double)[\"']")
 _SETS_A_NAME = re.compile(r"\s*(\w+)[ \t]*=(?!=)")
-_NUMPYS_DOUBLE = re.compile(
-    r"[\"'](?:float64|double|f8)[\"']|\b(?:np|numpy)\.(?:float64|double)\b|dtype=float\b"
-)
-_KEEP_THE_DTYPE = frozenset({"tensor", "as_tensor", "asarray", "from_numpy"})
-
-
-def _is_made_of_doubles(file: File, node: cst.CSTNode, name: str) -> bool:
-    """Tell whether a tensor is made on a device of what NumPy holds in double precision: ``torch.tensor(a.astype("float64"), device=device)``."""
-    tree = file.python
-    asked = tree.at(file.tree.span(node)) if tree is not None else None
-    if tree is None or asked is None:
-        return False
-    homes = (p for p in tree.ancestors(asked) if isinstance(p, ast.FunctionDef))
-    for call in ast.walk(next(homes, tree.module)):
-        if not isinstance(call, ast.Call) or not call.args:
-            continue
-        made = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-        named = {each.arg: each.value for each in call.keywords}
-        if made == "to" and isinstance(call.func, ast.Attribute):
-            device: ast.expr | None = call.args[0]
-            inner = call.func.value
-            holder = inner if isinstance(inner, ast.Call) and inner.args else None
-            made = holder.func.attr if holder and isinstance(holder.func, ast.Attribute) else ""
-            named |= {each.arg: each.value for each in (holder.keywords if holder else [])}
-        else:
-            device, holder = named.get("device"), call
-        if holder is None or made not in _KEEP_THE_DTYPE or "dtype" in named:
-            continue
-        if isinstance(device, ast.Name) and device.id == name:
-            if _NUMPYS_DOUBLE.search(tree.source(holder.args[0])) is not None:
-                return True
-    return False
 
 
 _NEAR = 3

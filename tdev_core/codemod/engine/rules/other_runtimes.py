@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 import libcst as cst
 
 from tdev_core.codemod.engine.analysis.nodes import string_value
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.arms import enclosing_function
+from tdev_core.codemod.engine.rules.in_double import is_made_double
 from tdev_core.codemod.engine.vocabulary import (
     DEVICE_NAME,
     RUNTIMES,
@@ -38,22 +39,42 @@ _NAMED = [known.name for known in holders().values() if known.named and known.on
 _CALLED_AFTER = re.compile(rf"\b\w*_({'|'.join(_NAMED)})_\w+\(")
 
 
+def _that_make_doubles() -> Iterator[tuple[str, re.Pattern[str]]]:
+    """Yield what makes doubles where it is placed, by its last name, and the import of a package that has one of that name."""
+    every = [full for known in holders().values() for full in known.doubles]
+    for name in {full.rpartition(".")[2] for full in every}:
+        packages = (full.partition(".")[0] for full in every if full.endswith(f".{name}"))
+        imports = rf"^[ \t]*(?:import|from)[ \t]+(?:{'|'.join(packages)})\b"
+        yield name, re.compile(imports, re.MULTILINE)
+
+
+_MAKE_DOUBLES = dict(_that_make_doubles())
+
+
 def holder_of(file: File, question: cst.CSTNode) -> str:
     """Return what a file works with that holds tensors on CUDA and the CPU alone: all of its devices are chosen alike.
 
-    An answer that is kept, and chooses none, opens something else.
+    An answer that is kept, and chooses none, opens something else, but in that package's own project.
     """
+    if not (held := holder_beside(file, question)):
+        return ""
+    itself = file.options.tree is not None and bool(file.options.tree.own_holders)
+    return held if itself or _decides_here(file, question) else ""
+
+
+def holder_beside(file: File, question: cst.CSTNode) -> str:
+    """Return what a file, or the class of a question, works with that holds tensors on CUDA and the CPU alone."""
     if file.options.style == "accelerator":
         return ""  # that target has a reason of its own
+    itself = file.options.tree.own_holders if file.options.tree is not None else frozenset()
     for pattern, words in ((_FROM_HOLDER, _HOLDERS), (_CALLED_AFTER, _NAMED)):
         if file.in_code(pattern, *words) is None:
             continue
         for found in pattern.finditer(file.code):
-            if found[1] not in _own(file) and _serves(file, found.end(), question):
-                return holders()[found[1]].called if _decides_here(file, question) else ""
-    if (held := _whose_device_it_takes(file)) and _decides_here(file, question):
-        return held
-    return ""
+            held = found[1] not in _own(file) or found[1] in itself
+            if held and _serves(file, found.end(), question):
+                return holders()[found[1]].called
+    return _whose_device_it_takes(file)
 
 
 def _whose_device_it_takes(file: File) -> str:
@@ -93,7 +114,7 @@ def _decides_here(file: File, question: cst.CSTNode) -> bool:
     for parent in file.tree.ancestors(question):
         if isinstance(parent, cst.Assign) and isinstance(parent.targets[0].target, cst.Name):
             name = parent.targets[0].target.value
-            chosen = rf"[\"']cuda(?::\d+)?[\"']\)?\s+if\s+{name}\b|\bif\s+{name}\s*:\s*[\w.]+\s*=[^\n]*[\"']cuda\b"
+            chosen = rf"(?:[\"']cuda(?::\d+)?[\"']\)?|\bcuda\.\w+Tensor)\s+if\s+{name}\b|\bif\s+{name}\s*:\s*[\w.]+\s*=[^\n]*[\"']cuda\b"
             return re.search(chosen, file.code) is not None
         if isinstance(parent, (cst.If, cst.IfExp, cst.BaseSmallStatement)):
             return True
@@ -112,18 +133,22 @@ def why_its_user_needs_it(file: File, question: cst.CSTNode) -> str | None:
 
     It refuses all others, or it, or the class that keeps the device, computes in double precision.
     """
-    if file.options.style == "accelerator" or (choice := device_choice(file, question)) is None:
+    if file.options.style == "accelerator":
         return None
-    if _ASKS.search(file.tree.text(choice.test)) is None:
+    choice = device_choice(file, question)
+    moves = _moves_there(file, question) if choice is None else choice
+    if moves is None or _ASKS.search(file.tree.text(moves.test)) is None:
         return None  # what a person asked for
     around = [
-        p for p in file.tree.ancestors(choice) if isinstance(p, (cst.FunctionDef, cst.ClassDef))
+        p for p in file.tree.ancestors(moves) if isinstance(p, (cst.FunctionDef, cst.ClassDef))
     ]
     home = next((p for p in around if isinstance(p, cst.ClassDef)), None)
-    if home is not None and _is_kept(file, choice):
-        lines = file.tree.text(home).splitlines()
-        if any(_TO_DOUBLE.search(line) and not _ON_THE_CPU.search(line) for line in lines):
-            return f"the device of {home.name.value}, which computes in double precision"
+    if home is not None and _computes_in_double(file, home, choice):
+        return f"the device of {home.name.value}, which computes in double precision"
+    if taker := _made_double_by(file, question):
+        return f"the device of {taker}, which computes in double precision"
+    if choice is None:
+        return None
     unable = file.options.tree.unable if file.options.tree is not None else {}
     if not unable:
         return None
@@ -150,6 +175,44 @@ def device_choice(file: File, question: cst.CSTNode) -> cst.IfExp | cst.If | Non
     return None
 
 
+_MOVES = re.compile(r"\.cuda\(")
+
+
+def _moves_there(file: File, question: cst.CSTNode) -> cst.If | None:
+    """Return the ``if`` that takes something to CUDA where there is one: ``if torch.cuda.is_available(): model.cuda()``."""
+    around = file.tree.ancestors(question)
+    decides = next((p for p in around if isinstance(p, (cst.If, cst.BaseSmallStatement))), None)
+    if not isinstance(decides, cst.If) or _MOVES.search(file.tree.text(decides.body)) is None:
+        return None
+    return decides
+
+
+def _computes_in_double(file: File, home: cst.ClassDef, choice: cst.IfExp | cst.If | None) -> bool:
+    """Tell whether a class computes in double precision on the device that it keeps, whose choice this is, or that it moves to."""
+    keeps = choice is not None and _is_kept(file, choice)
+    text = file.tree.text(home)
+    if choice is None:
+        keeps = _KEEPS_A_CHOICE.search(text) is not None
+    if not keeps or (python := file.python) is None:
+        return False
+    lines = text.splitlines()
+    if any(_TO_DOUBLE.search(line) and not _ON_THE_CPU.search(line) for line in lines):
+        return True
+    place = _class_around(file, file.tree.span(home)[1] - 1)
+    classes = (each for each in python.statements if isinstance(each, ast.ClassDef))
+    node = next((each for each in classes if python.span(each) == place), None)
+    return node is not None and is_made_double(node, text)
+
+
+def _made_double_by(file: File, question: cst.CSTNode) -> str:
+    """Return what a file imports that makes doubles on the device it is given, for which that may be chosen."""
+    for name, pattern in _MAKE_DOUBLES.items():
+        found = file.in_code(pattern, name)
+        if found is not None and _serves(file, found.start(), question):
+            return name
+    return ""
+
+
 # `logger.info("Using the GPU.")`, which is said besides.
 _TOLD = re.compile(
     r"^[ \t]*(?:print|(?:\w+\.)*log\w*\.\w+|warnings\.warn)\((?:[^()]|\([^()]*\))*\)[ \t]*(?:\n|\Z)",
@@ -162,16 +225,30 @@ def without_messages(body: str) -> str:
     return _TOLD.sub("", body)
 
 
+_KEPT = r"\bself\.\w+[ \t]*(?::[^=\n]+)?=(?!=)"
+_IS_KEPT = re.compile(_KEPT)
+_KEEPS_A_CHOICE = re.compile(_KEPT + r"[^\n]*\bcuda\.is_available\(")
+_SETS = re.compile(r"(?:if\b[^\n]*\s+)?(\w+)[ \t]*(?::[^=\n]+)?=(?!=)")
+
+
 def _is_kept(file: File, choice: cst.IfExp | cst.If) -> bool:
-    """Tell whether the object keeps the device for its other methods: ``self.device = …``."""
+    """Tell whether the object keeps the device for its other methods: ``self.device = …``, by a variable of the method's, too."""
     text = file.tree.text(file.tree.statement(choice) if isinstance(choice, cst.IfExp) else choice)
-    return re.search(r"\bself\.\w+[ \t]*(?::[^=\n]+)?=(?!=)", text) is not None
+    if _IS_KEPT.search(text) is not None:
+        return True
+    name, home = _SETS.match(text), enclosing_function(file, choice)
+    if name is None or home is None:
+        return False
+    kept = re.compile(
+        rf"{_KEPT}[ \t]*(?:(?:\w+\.)?device\([ \t]*)?{name[1]}[ \t]*\)?[ \t]*$", re.MULTILINE
+    )
+    return kept.search(file.tree.source, *file.tree.span(home)) is not None
 
 
 def _given_to(file: File, choice: cst.IfExp | cst.If, names: Collection[str]) -> str:
     """Return which of these a script gives the device that it chooses at its margin; the empty name for none."""
     text = file.tree.text(file.tree.statement(choice))
-    kept = re.match(r"(?:if\b[^\n]*\s+)?(\w+)[ \t]*(?::[^=\n]+)?=(?!=)", text)
+    kept = _SETS.match(text)
     if kept is None:
         return ""
     given = rf"\b(\w+)\((?:[^()]|\([^()]*\))*(?<![\w.]){kept[1]}\b(?![ \t]*=(?!=))"

@@ -38,7 +38,12 @@ from tdev_core.codemod.engine.rules.operands import (
     short,
     without_index,
 )
-from tdev_core.codemod.engine.rules.other_runtimes import RAY, imports_a_runtime, told_to_ray
+from tdev_core.codemod.engine.rules.other_runtimes import (
+    RAY,
+    holder_beside,
+    imports_a_runtime,
+    told_to_ray,
+)
 from tdev_core.codemod.engine.rules.requests import answers_for_each, chooses_by_word, is_a_request
 from tdev_core.codemod.engine.rules.speaks_of_others import (
     LEAVES_OUT,
@@ -226,6 +231,9 @@ def _judge(file: File, asked: Asked) -> Judged:
         if _OF_A_RUNTIME.search(file.tree.text(operand)):
             said = "may be what another runtime calls it; left as it is"
             return Judged(Stays(f"{short(file, operand)} {said}", opens=False))
+    if holder := holder_beside(file, node):
+        said = f"is asked beside {holder}, which knows CUDA and the CPU alone; left as it is"
+        return Judged(Stays(f"{short(file, operand)} {said}", ARMS, "note"))
     if (
         file.options.style == "alias"
         and asked.compares
