@@ -15,7 +15,7 @@ from tdev_core.codemod.engine.python.tree import tree_kept
 from tdev_core.codemod.engine.rules.tests_stay import has_to_follow, listed
 from tdev_core.codemod.engine.survey import is_of_cuda
 from tdev_core.codemod.engine.triage.concern import concern
-from tdev_core.codemod.engine.vocabulary import DOUBLE
+from tdev_core.codemod.engine.vocabulary import DOUBLE, MADE_DOUBLE
 
 
 def rewrite(source: str, names: Names, options: Options, *, filename: str = "<string>") -> Result:
@@ -50,8 +50,10 @@ def _of_a_test(source: str, names: Names, options: Options, filename: str) -> Re
 
 
 def _may_be_in_double(source: str, options: Options, filename: str) -> bool:
-    """Tell whether a file that names no device may compute in double precision on that of a package which names CUDA."""
-    if options.style == "accelerator" or DOUBLE.search(source) is None:
+    """Tell whether a file that names no device of its own may compute in double precision on that of a package which names CUDA."""
+    if options.style == "accelerator":
+        return False
+    if DOUBLE.search(source) is None and MADE_DOUBLE.search(source) is None:
         return False
     return is_of_cuda(options.tree, filename)
 

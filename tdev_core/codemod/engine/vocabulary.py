@@ -459,6 +459,8 @@ _IMPORT_BYTES, _FROM_BYTES = (re.compile(pattern.encode()) for pattern in _IMPOR
 _ORDINAL_MOVES_BYTES = re.compile(_ORDINAL_MOVES.encode())
 DOUBLE = re.compile(r"\.double\(\)|\.to\(\s*(?:dtype[ \t]*=[ \t]*)?torch\.(?:float64|double)\s*\)")
 """Makes a tensor one of double precision, which MPS has not."""
+MADE_DOUBLE = re.compile(r"\bdtype[ \t]*=[ \t]*torch\.(?:float64|double|complex128|cdouble)\b")
+"""Makes a new one so, wherever that is."""
 _DOUBLES = (b".double()", b"torch.float64)", b"torch.double)")
 _MAY_MATTER = (b"device", b"load", b"pin_memory", b"jit", *_DOUBLES)
 _WORDS_BYTES = [word.encode() for word in WORDS]

@@ -344,6 +344,18 @@ IN_DOUBLE = {
         "def made(n):\n    x = torch.tensor(n)\n    return x.double() + torch.from_numpy(n).double()\n",
         False,
     ),
+    "what is made where a caller says": (
+        "def made(n, device):\n    return torch.zeros(n, dtype=torch.float64, device=device)\n",
+        True,
+    ),
+    "what is made where the object has its device": (
+        "class Made:\n    def forward(self, n):\n        return torch.eye(n, device=self.device, dtype=torch.cdouble)\n",
+        True,
+    ),
+    "what is made where another tensor lies": (
+        "def made(n, x):\n    return torch.zeros(n, dtype=torch.float64, device=x.device)\n",
+        False,
+    ),
     "data that is made ready": ("def collate(batch):\n    return batch.double()\n", False),
 }
 

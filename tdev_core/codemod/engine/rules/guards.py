@@ -454,6 +454,9 @@ def _is_given_with_double(file: File, node: cst.CSTNode) -> bool:
     names = _chosen_names(file, node)
     if names and (scope := _scope(file, node)) is not None and is_made_double(scope, text, names):
         return True
+    if (users := _names_of_users(file, node)) and file.python is not None:
+        if is_made_double(file.python.module, file.code, users):
+            return True
     for name in names:
         used = re.compile(rf"(?<![\w.]){name}\b(?![ \t]*=(?!=))")
         said = (line.partition("#")[0] for line in text.splitlines() if used.search(line))
@@ -463,6 +466,28 @@ def _is_given_with_double(file: File, node: cst.CSTNode) -> bool:
             if any(used.search(each) for each in _that_make_doubles(text)):
                 return not _is_asked_besides(file, node, span, used)
     return False
+
+
+def _names_of_users(file: File, node: cst.CSTNode) -> list[str]:
+    """Return what a file calls a device that its command line chooses where none is typed, or that one of its functions returns."""
+    choice = device_choice(file, node)
+    for parent in file.tree.ancestors(choice) if choice is not None else ():
+        if isinstance(parent, cst.Call) and file.tree.text(parent.func).endswith(".add_argument"):
+            option = _OPTION.search(file.tree.text(parent))
+            holders = _PARSED.findall(file.code) if option is not None else []
+            return [f"{name}.{option[1].replace('-', '_')}" for name in holders if option]
+        if isinstance(parent, cst.FunctionDef):
+            names = "|".join(map(re.escape, _chosen_names(file, node))) or r"\Z"
+            gives = rf"\breturn\b(?:[^\n]*\n?[^\n]*[\"']cuda\b|[^\n]*\b(?:{names})\b)"
+            if re.search(gives, file.tree.text(parent)) is None:
+                return []
+            called = rf"^[ \t]*((?:\w+\.)?\w+)[ \t]*=[ \t]*(?:\w+\.)?{parent.name.value}\("
+            return re.findall(called, file.code, re.MULTILINE)
+    return []
+
+
+_OPTION = re.compile(r"[\"']--([\w-]+)[\"']")
+_PARSED = re.compile(r"\b(\w+)(?:[ \t]*,[ \t]*\w+)?[ \t]*=[ \t]*[\w.]+\.parse_(?:known_)?args\(")
 
 
 def _scope(file: File, node: cst.CSTNode) -> ast.AST | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from functools import lru_cache
 
 _WIDE = frozenset({"float64", "double", "complex128", "cdouble"})
@@ -32,7 +32,7 @@ def is_made_double(scope: ast.AST, text: str, names: Collection[str] | None = No
 
 @lru_cache(maxsize=8)
 def _makes_doubles(scope: ast.AST, names: frozenset[str] | None) -> bool:
-    code = _Code(scope, _A_DEVICE.search if names is None else names.__contains__)
+    code = _Code(scope, names)
     return any(map(code.is_double_there, code.calls))
 
 
@@ -76,8 +76,8 @@ def _is_list_of_doubles(node: ast.expr) -> bool:
 class _Code:
     """What is said in a function, a class or a module of dtypes, and of what lies on a device."""
 
-    def __init__(self, scope: ast.AST, is_device: Callable[[str], object]) -> None:
-        self._is_device = is_device
+    def __init__(self, scope: ast.AST, names: frozenset[str] | None) -> None:
+        self._names = names
         self._wide: set[str] = set()
         self._placed: set[str] = set()
         self.calls: list[ast.Call] = []
@@ -94,6 +94,8 @@ class _Code:
                     kept += _defaults(part)
                 case _:
                     pass
+        if names is not None:  # `device = torch.device(args.device)`
+            self._names = names.union(name for name, value in kept if self._says_device(value))
         for _ in range(2):  # `self.dtype = dtype`, of a parameter that is double unless it is given
             self._wide |= {name for name, value in kept if self._is_wide(value)}
         self._placed |= {name for name, value in kept if self._is_placed(value)}
@@ -132,7 +134,8 @@ class _Code:
     def _says_device(self, node: ast.expr) -> bool:
         text = ast.unparse(node)
         converted = _CONVERTS.fullmatch(text)
-        return bool(self._is_device(converted[1] if converted is not None else text))
+        text = converted[1] if converted is not None else text
+        return _A_DEVICE.search(text) is not None if self._names is None else text in self._names
 
     def _is_placed(self, node: ast.expr) -> bool:
         if not isinstance(node, ast.Call):

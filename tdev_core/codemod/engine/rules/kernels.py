@@ -50,10 +50,12 @@ KERNEL = rule(
     such as `onnxruntime-gpu` comes in, or whether memory is pinned. So does one that chooses the device of a package which runs
     without torch and knows CUDA and the CPU alone (faster_whisper, ctranslate2, xgboost and others), one that chooses it for
     double precision, by an expression, an `if` or a flag that one asks, which MPS has not (in a test: that has anything double in a
-    function which speaks of the device, and none such asks for CUDA or moves to it besides), also in a class that keeps it, with what is moved
-    there: double is what says so, or is that unless it is told otherwise, what `WeightedRandomSampler` makes of weights that lie on the
-    device, and what packages make of NumPy's numbers (`SamAutomaticMaskGenerator`). One that adds CUDA to a list of devices stays where a
-    list of dtypes has double ones, and one that goes on to a handler for CUDA's words, `"CUDA out of memory" in str(error)`. What becomes double on a device besides is told. Such code
+    function which speaks of the device, and none such asks for CUDA or moves to it besides), and one that goes on to a handler for
+    CUDA's words, `"CUDA out of memory" in str(error)`. Double is what says so, or is that unless it is told otherwise, what
+    `WeightedRandomSampler` makes of weights that lie on the device, and what packages make of NumPy's numbers
+    (`SamAutomaticMaskGenerator`): in the function that chooses, in a class that keeps the device, with what is moved there, and where a
+    file uses what one of its functions returns or its command line chooses. A question that adds CUDA to a list of devices stays where a
+    list of dtypes has double ones. What becomes double on a device besides is told. Such code
     is known by what it uses: a name that a package for CUDA gave, also one that is loaded on demand
     (`optional_import("cupy")`), a module of the tree that holds kernels or cannot be imported without CUDA, a variable or a function that holds
     or calls one. A function that calls what is compiled for CUDA whatever happens is left, and so is a

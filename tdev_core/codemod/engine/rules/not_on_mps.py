@@ -11,7 +11,7 @@ from tdev_core.codemod.engine.rules.kernels import KERNEL
 from tdev_core.codemod.engine.rules.speaks_of_others import knows_mps
 from tdev_core.codemod.engine.rules.strings import STRINGS
 from tdev_core.codemod.engine.survey import is_of_cuda
-from tdev_core.codemod.engine.vocabulary import DOUBLE
+from tdev_core.codemod.engine.vocabulary import DOUBLE, MADE_DOUBLE
 
 _OUT_OF_MEMORY = re.compile(r"cuda (?:error: )?out of memory", re.IGNORECASE)
 _ON_MPS = "mps backend out of memory"
@@ -31,7 +31,7 @@ def not_on_mps(file: File) -> None:
         return
     if "out of memory" in file.tree.source:
         _words_of_memory(file)
-    if DOUBLE.search(file.code) is not None:
+    if any(each.search(file.code) is not None for each in (DOUBLE, MADE_DOUBLE)):
         _doubles(file)
 
 
@@ -85,7 +85,8 @@ def _doubles(file: File) -> None:
         if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
             continue
         text = file.tree.source[slice(*tree.span(function))]
-        if function.name in unable or not DOUBLE.search(text):
+        made = given and "device" in text and MADE_DOUBLE.search(text) is not None
+        if function.name in unable or not (made or DOUBLE.search(text)):
             continue
         places = _PLACES.search(text) is not None
         if not (places or given and _OF_DATA.match(function.name) is None):
@@ -93,6 +94,11 @@ def _doubles(file: File) -> None:
         placed = _placed_in(function) if places else set()
         origins = _Origins(tree, function)
         for call in ast.walk(function):
+            if made and isinstance(call, ast.Call) and _is_made_double(call):
+                at = tree.span(call)[0]
+                if not _stays(file, at):
+                    file.find_at(KERNEL, at, NO_DOUBLES, "note")
+                    break
             if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
                 if DOUBLE.fullmatch(ast.unparse(call)[len(ast.unparse(call.func.value)) :]):
                     value = call.func.value
@@ -178,6 +184,17 @@ class _Origins:
             return False
         annotation = self._given[name]
         return annotation is None or "Tensor" in ast.unparse(annotation)
+
+
+def _is_made_double(call: ast.Call) -> bool:
+    """Tell whether a call makes something double where its caller, or the object, has its device: not where a tensor lies."""
+    named = {each.arg: ast.unparse(each.value) for each in call.keywords}
+    if MADE_DOUBLE.match(f"dtype={named.get('dtype')}") is None:
+        return False
+    return _OF_A_CALLER.fullmatch(named.get("device", "")) is not None
+
+
+_OF_A_CALLER = re.compile(r"(?:self\.|args\.|\w*config\.)?_?(?:\w+_)?device")
 
 
 def _placed_in(function: ast.AST) -> set[str]:

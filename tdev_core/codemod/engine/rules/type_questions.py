@@ -30,6 +30,7 @@ from tdev_core.codemod.engine.rules.guards import (
     guards_cuda_only,
     guards_full_autocast,
     guards_tf32,
+    why_the_choice_stays,
 )
 from tdev_core.codemod.engine.rules.operands import (
     asks_for_device,
@@ -234,6 +235,9 @@ def _judge(file: File, asked: Asked) -> Judged:
     if holder := holder_beside(file, node):
         said = f"is asked beside {holder}, which knows CUDA and the CPU alone; left as it is"
         return Judged(Stays(f"{short(file, operand)} {said}", ARMS, "note"))
+    if asked.compares and _is_chosen_above(file, operand):
+        said = "is CUDA's or the CPU's by the choice above; left as it is"
+        return Judged(Stays(f"{short(file, operand)} {said}", ARMS, "note"))
     if (
         file.options.style == "alias"
         and asked.compares
@@ -253,6 +257,24 @@ def _judge(file: File, asked: Asked) -> Judged:
     if file.options.style == "accelerator":
         return Judged()
     return for_itself(file, asked)
+
+
+def _is_chosen_above(file: File, operand: cst.BaseExpression) -> bool:
+    """Tell whether the statement right above a test sets what that asks, by a choice that stays: ``device = "cuda" if … else "cpu"``."""
+    around = file.tree.ancestors(operand)
+    asks = next((p for p in around if isinstance(p, (cst.If, cst.SimpleStatementLine))), None)
+    block = file.tree.parents.get(asks) if asks is not None else None
+    if not isinstance(operand, cst.Name) or not isinstance(block, (cst.IndentedBlock, cst.Module)):
+        return False
+    at = next((number for number, each in enumerate(block.body) if each is asks), 0)
+    match block.body[at - 1] if at else None:
+        case cst.SimpleStatementLine(
+            body=[cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))], value=chosen)]
+        ):
+            stays = isinstance(chosen, cst.IfExp) and why_the_choice_stays(file, chosen.test)
+            return name == operand.value and bool(stays)
+        case _:
+            return False
 
 
 # An attribute of an object of another runtime's, and the word that one is told.
