@@ -84,3 +84,17 @@ def test_the_project_of_a_package_that_knows_no_mps(tmp_path: Path, called: str)
     options = Options(tree=seen.tree())
     found = rewrite(asks, Names.load(), options, filename=str(package / "sums.py"))
     assert (found.code == asks) is (called == "pykeops")
+
+
+@pytest.mark.parametrize("held", [True, False])
+def test_what_is_taken_of_a_module_with_its_device(held: bool) -> None:
+    """Models of a module lie where that has chosen for DGL; who runs them chooses no other device."""
+    chooses = (
+        'import torch\n\ndevice = torch.device("cuda" if torch.cuda.is_available() else "cpu")\n'
+    )
+    graphs = "\n\nclass Graphs:\n    def __init__(self):\n        from dgl.nn import GraphConv\n"
+    runs = (
+        f"from pkg.layers import *\n{chooses}\n\ndef run(net, x):\n    return net.to(device)(x)\n"
+    )
+    files = {"layers.py": chooses + (graphs if held else ""), "run.py": runs}
+    assert ("tdev" in migrated(files, "run.py").code) is not held

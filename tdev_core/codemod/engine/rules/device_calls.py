@@ -128,10 +128,35 @@ def device_call(file: File, found: Reference, call: Call | None) -> None:
             said = "is given its caller's device, which may be an accelerator's that tdev does not know"
             file.find(ARMS, found.node, f"{name} {said}; {LEFT}", "note")
             return
+    if name == "torch.device" and (taker := _takes_data(file, found.node)) is not None:
+        if argument == "may be cuda":
+            file.use(ARGUMENT, taker, reason(taker.name))
+        return
     if argument == "may be cuda" or (argument == "absent" and always):
         file.use(REFERENCE if argument == "absent" else ARGUMENT, found, reason(name))
         if name == "torch.device" and (other := _compared_with(file, found.node)) is not None:
             file.use(ARGUMENT, other)
+
+
+_KEEP_THE_DTYPE = frozenset({"torch.tensor", "torch.as_tensor", "torch.asarray"})
+
+
+def _takes_data(file: File, node: cst.CSTNode) -> Reference | None:
+    """Return what makes a tensor of data right there on a device, if they may be NumPy's doubles: tdev's own narrows them for MPS.
+
+    ``torch.as_tensor(x, device=torch.device(name))``
+    """
+    given = file.tree.parents[file.tree.parents[node]]
+    call = file.tree.parents.get(given)
+    if not isinstance(given, cst.Arg) or not isinstance(call, cst.Call) or not call.args:
+        return None
+    data, *others = call.args
+    if any(each.keyword is None or each.keyword.value == "dtype" for each in others):
+        return None
+    if not isinstance(data.value, (cst.Name, cst.Attribute)) or data.keyword is not None:
+        return None
+    found = file.resolver.reference(call.func)
+    return found if found is not None and found.name in _KEEP_THE_DTYPE else None
 
 
 def _compared_with(file: File, node: cst.CSTNode) -> Reference | None:
