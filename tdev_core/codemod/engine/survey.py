@@ -234,9 +234,9 @@ _FROM_A_FOLDER = re.compile(rb"^(?:import|from)[ \t]+(\w+)\.(\w+)", re.MULTILINE
 _CHOSEN_AT_THE_MARGIN = re.compile(
     rb"^(?i:\w*device)[ \t]*=[^\n=]*\bcuda\.is_available\(", re.MULTILINE
 )
+_HOLDERS = frozenset(known.name for known in holders().values() if known.only_cuda_or_cpu)
 _FROM_A_HOLDER = re.compile(
-    rf"^[ \t]*(?:import|from)[ \t]+({'|'.join(k.name for k in holders().values() if k.only_cuda_or_cpu)})\b".encode(),
-    re.MULTILINE,
+    rf"^[ \t]*(?:import|from)[ \t]+({'|'.join(sorted(_HOLDERS))})\b".encode(), re.MULTILINE
 )
 _TOLD_BY_NAME = [(name, f"import {name}".encode()) for name in ("faster_whisper", "ctranslate2")]
 
@@ -826,9 +826,6 @@ _OF_A_MOCK = re.compile(
 _OF_A_FAKE = re.compile(
     rb"\b(is_available|device_count|current_device|set_device|empty_cache)[ \t]*=(?!=)"
 )
-
-
-_HOLDERS = frozenset(known.name for known in holders().values() if known.only_cuda_or_cpu)
 
 
 def _is_project(package: PurePath) -> bool:
