@@ -20,6 +20,7 @@ from tdev_core.codemod.engine.api import (
     Style,
     SyntaxError_,
 )
+from tdev_core.codemod.engine.cudas_modules import behind_cuda, may_be_behind
 from tdev_core.codemod.engine.driver import rewrite
 from tdev_core.codemod.engine.importing import BESIDE, Importing, may_need
 from tdev_core.codemod.engine.links import Links
@@ -49,8 +50,10 @@ __all__ = [
     "Survey",
     "SyntaxError_",
     "Use",
+    "behind_cuda",
     "dotted_name",
     "imports_torch",
+    "may_be_behind",
     "may_concern",
     "may_need",
     "rewrite",

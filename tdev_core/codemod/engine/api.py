@@ -183,7 +183,9 @@ class ProgramTree:
     needs_cuda: Mapping[str, str] = field(default_factory=dict)
     """Files, as they are shown, that import a module which cannot be imported without CUDA, and why in words."""
     only_on_cuda: frozenset[str] = frozenset()
-    """Modules that cannot be imported without CUDA, by their dotted names."""
+    """Modules that cannot be imported without CUDA, or that only CUDA reaches, by their dotted names."""
+    behind_cuda: Mapping[str, str] = field(default_factory=dict)
+    """Files, as they are shown, that only CUDA reaches, and why in words."""
 
 
 @dataclass(frozen=True)

@@ -11,19 +11,29 @@ import ast
 import re
 import warnings
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from pathlib import PurePath
+from typing import NamedTuple
 
 from tdev_core.codemod.engine.stand_in_names import lacks
+from tdev_core.codemod.engine.survey import is_for_tests, is_script
 from tdev_core.codemod.engine.vocabulary import LIBRARIES
 from tdev_core.ecosystem.package_table import of_module, packages, stand_ins
 
-_IMPORT = re.compile(
-    rb"(?:^|\n)(?:from[ \t]+([.\w]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n;#]*)|import[ \t]+([^\n;#]+))"
-)
+_IMPORTS = rb"(?:from[ \t]+([.\w]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n;#]*)|import[ \t]+([^\n;#]+))"
+_IMPORT = re.compile(rb"(?:^|\n)" + _IMPORTS)
+# In a block, and on a line behind its head or another statement.
+_INSIDE = re.compile(rb"\n[ \t]+" + _IMPORTS)
+_ON_A_LINE = re.compile(rb"[:;][ \t]*" + _IMPORTS)
 _NAME = re.compile(rb"[\w.]+(?:[ \t]+as[ \t]+\w+)?")
 _NEEDED = frozenset(known.name for known in packages().values() if known.needs_cuda)
+# vLLM's own workers for CUDA and ROCm, beside those for other platforms: `vllm.v1.worker.gpu_model_runner`.
+_WORKER = r"vllm\.(?:v1\.)?worker\.(?:worker|model_runner|cache_engine|gpu_\w+)"
+OF_AN_ENGINE = r"vllm\.(?:v1\.)?(?:worker|model_executor|attention|core|executor|engine)"
+"""What vLLM is made of, by whatever platform it runs on."""
+_OF_A_WORKER = re.compile(rf"{_WORKER}\b")
 _MAY_NEED = re.compile(
-    rf"\n(?:from|import)[ \t]+(?:{'|'.join(map(re.escape, sorted(_NEEDED)))})\b".encode()
+    rf"\n(?:from|import)[ \t]+(?:{'|'.join(map(re.escape, sorted(_NEEDED)))}|{_WORKER})\b".encode()
 )
 
 
@@ -78,8 +88,12 @@ def may_need(raw: bytes) -> bool:
     return needed(raw) != ""
 
 
-def needed(raw: bytes) -> str:
-    """Return the package for CUDA without which a module cannot be imported; empty where there is none."""
+def needed(raw: bytes, own: Collection[str] = ()) -> str:
+    """Return the package for CUDA without which a module cannot be imported; empty where there is none.
+
+    Args:
+        own: the packages of the tree itself.
+    """
     # From a line's end, which `re` looks for many times faster than for that or the text's start.
     tries = b"\nexcept" in raw and b"raise" in raw
     if not (tries or _MAY_NEED.search(raw) or _MAY_NEED.match(b"\n" + raw[:200])):
@@ -91,16 +105,13 @@ def needed(raw: bytes) -> str:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ""
     named = (package for node in module.body if (package := _package_for_cuda(node)))
-    return next(named, "") or next((package for _, package in refused(module)), "")
+    caught = (package for _, package in (*refused(module), *workers(module, own)))
+    return next(named, "") or next(caught, "")
 
 
 def _package_for_cuda(node: ast.stmt) -> str:
     """Return the package of the table that an import needs CUDA for; empty where it needs none."""
-    named: list[str] = []
-    if isinstance(node, ast.Import):
-        named = [alias.name for alias in node.names]
-    elif isinstance(node, ast.ImportFrom) and not node.level:
-        named = [node.module or ""]
+    named = _modules_of(node)
     for name in named:
         known = of_module(name)
         if known is None or known.name not in _NEEDED:
@@ -108,6 +119,19 @@ def _package_for_cuda(node: ast.stmt) -> str:
         if known.name not in stand_ins() or _asks_for_more(node, name):
             return known.name
     return ""
+
+
+def _modules_of(node: ast.stmt) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    return [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else []
+
+
+def workers(module: ast.Module, own: Collection[str]) -> Iterator[tuple[ast.stmt, str]]:
+    """Yield the imports at a margin of vLLM's workers for GPUs, which what builds on them runs in; ``own`` is what the tree has itself."""
+    for node in module.body if "vllm" not in own else ():
+        if found := [name for name in _modules_of(node) if _OF_A_WORKER.match(name)]:
+            yield node, found[0]
 
 
 def _asks_for_more(node: ast.stmt, module: str) -> bool:
@@ -120,21 +144,33 @@ BESIDE = "//"
 """Between the folder and the name of a module that lies in no package."""
 
 
+class Module(NamedTuple):
+    """A module of a tree, as far as its imports go."""
+
+    raw: bytes
+    is_package: bool
+    of_tests: bool
+    starts: bool
+    """Whether it is a program that is started."""
+
+
 class Importing:
     """The modules of a tree by their dotted names, and what each imports at its margin.
 
-    ``compiled`` are those that compile extensions: what takes one from them needs it.
+    ``compiled`` are those that compile extensions: what takes one from them needs it. ``own`` are the packages of the tree.
     """
 
-    def __init__(self, compiled: frozenset[str]) -> None:
+    def __init__(self, compiled: frozenset[str], own: Collection[str]) -> None:
         self._compiled = compiled
-        self._imports: dict[str, tuple[bytes, bool]] = {}
+        self._own = own
+        self.modules: dict[str, Module] = {}
         self._needs: dict[str, str] = {}
 
-    def see(self, name: str, is_package: bool, raw: bytes) -> None:
+    def see(self, name: str, path: PurePath, raw: bytes) -> None:
         """Take a module into account; ``name`` is what an absolute import calls it."""
-        self._imports[name] = raw, is_package
-        if package := needed(raw):
+        is_package = path.stem == "__init__"
+        self.modules[name] = Module(raw, is_package, is_for_tests(path), is_script(path, raw))
+        if package := needed(raw, self._own):
             self._needs[name] = package
 
     def needing(self) -> Iterator[str]:
@@ -144,7 +180,7 @@ class Importing:
     def reaching(self) -> dict[str, str]:
         """Return the modules that cannot be imported because of another, and through which, in words."""
         importers: dict[str, list[str]] = {}
-        for name, (raw, is_package) in self._imports.items():
+        for name, (raw, is_package, *_) in self.modules.items():
             for imported in self._of(name, raw, is_package):
                 importers.setdefault(imported, []).append(name)
             for imported in _imported(_shown(name), raw, is_package) if self._compiled else ():
@@ -161,24 +197,29 @@ class Importing:
                     waiting.append((importer, package))
         return through
 
-    def _of(self, name: str, raw: bytes, is_package: bool) -> set[str]:
-        folder, beside, own = name.rpartition(BESIDE)
-        if beside:
-            near = {f"{folder}{BESIDE}{each}" for each in _imported(own, raw, is_package)}
-            return {each for each in near if each in self._imports and each != name} | {
-                known
-                for each in _imported(own, raw, is_package)
-                for part in _chain(each)
-                if (known := self._known(part))
-            }
-        found = {
-            self._known(part) for each in _imported(name, raw, is_package) for part in _chain(each)
-        }
-        found |= {part for part in _chain(name) if part in self._imports}
-        return found - {name, ""}
+    def statements(self, name: str) -> Iterator[tuple[int, set[str]]]:
+        """Yield where a module imports something of the tree, wherever that stands, and what."""
+        raw, is_package, *_ = self.modules[name]
+        for pattern in (_IMPORT, _INSIDE, _ON_A_LINE):
+            for found in pattern.finditer(raw):
+                names = list(_named_by(found, _shown(name), is_package))
+                if among := self._among(name, names) - {name}:
+                    yield found.start(), among
 
-    def _known(self, name: str) -> str:
-        return name if name in self._imports else ""
+    def _of(self, name: str, raw: bytes, is_package: bool) -> set[str]:
+        found = self._among(name, list(_imported(_shown(name), raw, is_package)))
+        if BESIDE not in name:
+            found |= {part for part in _chain(name) if part in self.modules}
+        return found - {name}
+
+    def _among(self, name: str, imported: list[str]) -> set[str]:
+        """Return the modules that an import of ``name`` stands for, and the packages around them."""
+        found = {part for each in imported for part in _chain(each) if part in self.modules}
+        folder, beside, _ = name.rpartition(BESIDE)
+        if beside:
+            near = (f"{folder}{BESIDE}{each}" for each in imported)
+            found |= {each for each in near if each in self.modules}
+        return found
 
 
 def _shown(name: str) -> str:
@@ -194,18 +235,23 @@ def _chain(name: str) -> Iterator[str]:
 
 def _imported(name: str, raw: bytes, is_package: bool) -> Iterator[str]:
     """Yield the dotted names that a module imports at its margin."""
-    here = name.split(".") if is_package else name.split(".")[:-1]
     for found in _IMPORT.finditer(raw):
-        if found[3] is not None:
-            for part in _NAME.findall(found[3]):
-                yield part.split()[0].decode("ascii", "ignore")
-            continue
-        module = found[1].decode("ascii", "ignore")
-        dots = len(module) - len(module.lstrip("."))
-        if dots > len(here) + 1:
-            continue
-        base = ".".join([*here[: len(here) - dots + 1], module.lstrip(".")] if dots else [module])
-        base = base.strip(".")
-        yield base
-        for part in _NAME.findall(re.sub(rb"#[^\n]*", b"", found[2])):
-            yield f"{base}.{part.split()[0].decode('ascii', 'ignore')}"
+        yield from _named_by(found, name, is_package)
+
+
+def _named_by(found: re.Match[bytes], name: str, is_package: bool) -> Iterator[str]:
+    """Yield the dotted names that one import of a module names."""
+    if found[3] is not None:
+        for part in _NAME.findall(found[3]):
+            yield part.split()[0].decode("ascii", "ignore")
+        return
+    here = name.split(".") if is_package else name.split(".")[:-1]
+    module = found[1].decode("ascii", "ignore")
+    dots = len(module) - len(module.lstrip("."))
+    if dots > len(here) + 1:
+        return
+    base = ".".join([*here[: len(here) - dots + 1], module.lstrip(".")] if dots else [module])
+    base = base.strip(".")
+    yield base
+    for part in _NAME.findall(re.sub(rb"#[^\n]*", b"", found[2])):
+        yield f"{base}.{part.split()[0].decode('ascii', 'ignore')}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -21,8 +21,10 @@ from tdev_core.codemod.engine import (
     ProgramTree,
     Style,
     Survey,
+    behind_cuda,
     dotted_name,
     imports_torch,
+    may_be_behind,
     may_need,
 )
 from tdev_core.codemod.files.discovery import Found
@@ -35,7 +37,7 @@ _NEVER = frozenset({"site-packages", "dist-packages", "node_modules", "__pycache
 def survey(files: Sequence[Found], style: Style) -> ProgramTree:
     """Return the facts that this style asks for about the trees of these files; what cannot be read is not in them."""
     seen = Survey(staying=style == "accelerator")
-    needs = False
+    needs = behind = False
     read: list[tuple[Path, str, Path | None]] = []
     tops: dict[Path, Path | None] = {}
     for path in _around(files, tops):
@@ -50,6 +52,8 @@ def survey(files: Sequence[Found], style: Style) -> ProgramTree:
         seen.see(path, raw, top, home)
         read.append((path, top, home))
         needs = needs or may_need(raw)
+        if not (behind or package is None) and style != "accelerator" and b"cuda" in raw:
+            behind = may_be_behind(raw, dotted_name(path, top, home))
     for found in files:
         if found.kind is Kind.NOTEBOOK and not (found.skip or found.error):
             seen.see_cells("\n".join(_cells(found.path)))
@@ -57,10 +61,16 @@ def survey(files: Sequence[Found], style: Style) -> ProgramTree:
     if style == "accelerator":
         held, opened = _held(read, files)
         tree = replace(tree, held=held, held_open=opened)
-    if needs:
-        importing = Importing(tree.kernel_modules)
-        needs_cuda = _reaching(importing, read, files)
-        return replace(tree, needs_cuda=needs_cuda, only_on_cuda=frozenset(importing.needing()))
+    if not (needs or behind):
+        return tree
+    importing = Importing(tree.kernel_modules, tree.modules)
+    shown = _see_again(importing, read, files)
+    reaching = importing.reaching()
+    alone = frozenset(importing.needing())
+    tree = replace(tree, needs_cuda=_of(shown, reaching), only_on_cuda=alone)
+    if behind:
+        why = behind_cuda(importing, alone | reaching.keys(), tree)
+        tree = replace(tree, behind_cuda=_of(shown, why), only_on_cuda=alone | why.keys())
     return tree
 
 
@@ -152,12 +162,12 @@ def _cells(path: Path) -> list[str]:
 _MAGIC = re.compile(r"^[ \t]*[%!?][^\n]*", re.MULTILINE)
 
 
-def _reaching(
+def _see_again(
     importing: Importing, read: list[tuple[Path, str, Path | None]], files: Sequence[Found]
 ) -> dict[str, str]:
-    """Return the given files that import what cannot be imported without CUDA, as they are shown.
+    """Read the tree a second time, for its imports, and return the names of the modules among the given files as these are shown.
 
-    The tree is read a second time, which only a tree with such a module pays for.
+    Only a tree with a module that needs CUDA pays for that.
     """
     names: dict[Path, str] = {}
     for path, top, home in read:
@@ -167,13 +177,12 @@ def _reaching(
             continue
         # One of no package is found by what lies beside it alone.
         names[path] = dotted_name(path, top, home) if home else f"{path.parent}{BESIDE}{path.stem}"
-        importing.see(names[path], path.stem == "__init__", raw)
-    reaching = importing.reaching()
-    return {
-        found.shown: reaching[names[found.path]]
-        for found in files
-        if names.get(found.path, "") in reaching
-    }
+        importing.see(names[path], path, raw)
+    return {found.shown: names[found.path] for found in files if found.path in names}
+
+
+def _of(shown: dict[str, str], why: Mapping[str, str]) -> dict[str, str]:
+    return {path: why[name] for path, name in shown.items() if name in why}
 
 
 def _around(files: Iterable[Found], tops: dict[Path, Path | None]) -> Iterator[Path]:

@@ -306,6 +306,133 @@ def test_what_imports_a_module_for_cuda_alone_is_left(
     assert (place / "main.py").read_text() != files["main.py"]
 
 
+MODEL = """import torch
+
+
+class Model:
+    def __init__(self, device):
+        self.device = torch.device(device)
+        on_cuda = self.device.type == "cuda"
+        self.graphs = None
+        if on_cuda:
+            from .cuda_graphs import Cache
+
+            self.graphs = Cache(self.device)
+"""
+CACHE = """import torch
+
+from .pool import pool_of
+
+
+class Cache:
+    def __init__(self, device):
+        self.graph = torch.cuda.CUDAGraph()
+        self.pool = pool_of(device)
+"""
+GRAPHS = {
+    "pkg/__init__.py": "from .model import Model\n",
+    "pkg/model.py": MODEL,
+    "pkg/cuda_graphs/__init__.py": "from .cache import Cache\n",
+    "pkg/cuda_graphs/cache.py": CACHE,
+    "pkg/cuda_graphs/pool.py": "import torch\n\n\ndef pool_of(device):\n    return torch.cuda.MemPool()\n",
+}
+TYPES = (
+    "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    from .cuda_graphs import Cache\n"
+)
+
+
+def _migrated(files: dict[str, str], place: Path, codemod: Callable[..., Ran]) -> Ran:
+    for name, text in files.items():
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_text(text)
+    return codemod("--verbose", ".", engine=REAL)
+
+
+@pytest.mark.parametrize(
+    ("more", "reached"),
+    [
+        ({}, False),
+        ({"pkg/types.py": TYPES}, False),
+        ({"tests/test_pool.py": "from pkg.cuda_graphs.pool import pool_of\n"}, False),
+        ({"pkg/model.py": MODEL.replace("if on_cuda", "if self.device")}, True),
+        ({"pkg/model.py": MODEL.replace("self.device.type ==", "device ==")}, True),
+        ({"pkg/other.py": "from .cuda_graphs.pool import pool_of\n"}, True),
+        ({"main.py": "from pkg.cuda_graphs.pool import pool_of\n"}, True),
+        ({"pkg/other.py": "def f():\n    from .cuda_graphs import pool\n"}, True),
+        ({"pkg/other.py": "try: from .cuda_graphs import pool\nexcept ImportError: pool = None\n"}, True),
+        ({"pkg/__init__.py": "import importlib\nimportlib.import_module('.cuda_graphs.pool')\n"}, True),
+        ({"pkg/__init__.py": "import pkgutil\nlist(pkgutil.iter_modules())\n"}, True),
+    ],
+)  # fmt: skip
+def test_modules_that_only_a_question_for_cuda_leads_to(
+    more: dict[str, str], reached: bool, place: Path, codemod: Callable[..., Ran]
+) -> None:
+    files = {**GRAPHS, **more}
+    ran = _migrated(files, place, codemod)
+    pool = "pkg/cuda_graphs/pool.py"
+    assert ((place / pool).read_text() != files[pool]) is reached
+    said = f"{pool}:1:1 cuda-kernel pkg.cuda_graphs.cache imports this file where only CUDA comes"
+    assert (said in ran.out) is not reached
+    # The question goes with what it opens.
+    asked = "is_accelerator" not in (place / "pkg/model.py").read_text()
+    assert asked or reached
+
+
+@pytest.mark.parametrize(
+    ("key", "more", "reached"),
+    [
+        ("CUDA", {}, False),
+        ("CPU", {}, True),
+        ("CUDA", {"pkg/other.py": "from .kernels.matmul import best\n"}, True),
+    ],
+)
+def test_modules_that_only_operators_for_cuda_use(
+    key: str, more: dict[str, str], reached: bool, place: Path, codemod: Callable[..., Ran]
+) -> None:
+    matmul = """import torch
+import triton
+
+from .tuner import best
+
+lib = torch.library.Library("pkg", "FRAGMENT")
+
+
+@triton.jit
+def kernel(a):
+    pass
+
+
+@torch.library.impl(lib, "matmul", "CUDA")
+def matmul(a):
+    return kernel[(best(a),)](a)
+"""
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/kernels/__init__.py": "",
+        "pkg/kernels/matmul.py": matmul.replace('"CUDA"', f'"{key}"'),
+        "pkg/kernels/tuner.py": "import torch\nimport triton\n\n\ndef best(a):\n    torch.cuda.synchronize()\n    return 1\n",
+        **more,
+    }
+    _migrated(files, place, codemod)
+    changed = (place / "pkg/kernels/tuner.py").read_text() != files["pkg/kernels/tuner.py"]
+    assert changed is reached
+
+
+def test_what_is_built_on_a_worker_of_vllm(place: Path, codemod: Callable[..., Ran]) -> None:
+    """It runs inside of that, on the platform that vLLM has chosen; nothing else leads to what only the worker imports."""
+    move = "\n\ndef f(x):\n    torch.cuda.empty_cache()\n    return x.cuda()\n"
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/worker.py": f"import torch\nfrom vllm.worker.cache_engine import CacheEngine\n\nfrom .runner import f as g{move}",
+        "pkg/runner.py": f"import torch\nfrom vllm.model_executor import InputMetadata\n{move}",
+        "pkg/engine.py": f"import torch\nfrom vllm import LLM\n{move}\n\ndef start():\n    from .worker import f\n\n    return f\n",
+    }
+    ran = _migrated(files, place, codemod)
+    changed = {name for name, text in files.items() if (place / name).read_text() != text}
+    assert changed == {"pkg/engine.py"}
+    assert "vllm.worker.cache_engine, which this file is built on" in ran.out
+
+
 def test_a_test_that_ends_without_such_a_module_is_left(
     place: Path, codemod: Callable[..., Ran]
 ) -> None:

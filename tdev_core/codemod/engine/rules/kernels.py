@@ -10,7 +10,7 @@ import libcst as cst
 
 from tdev_core.codemod.engine.analysis.nodes import dotted, string_value
 from tdev_core.codemod.engine.file import File
-from tdev_core.codemod.engine.importing import refused
+from tdev_core.codemod.engine.importing import refused, workers
 from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.rules.import_order import STDLIB
 from tdev_core.codemod.engine.rules.replacements import replacements
@@ -32,7 +32,7 @@ CUDA_ONLY = rule(
     level, and catches nothing or raises an error of its own, which for a package that is not known here says that CUDA is needed,
     cannot be imported anywhere else, nor can what imports such a module of the tree
     there: that is the one thing reported of it, and nothing in it is rewritten unless `--all` is given (`all = true` in `[tool.tdev]`). Packages that load where there is no CUDA, such as
-    pynvml, are no such cause. `tdev run` rewrites the file: it was started to run.
+    pynvml, are no such cause; vLLM's workers for GPUs, which what builds on them runs in, are one. `tdev run` rewrites the file: it was started to run.
     """,
 )
 
@@ -63,7 +63,9 @@ KERNEL = rule(
     of a package for CUDA in its block is left as well, and the whole class whose `__init__` imports it: nothing else comes
     there. A
     file that imports a compiled extension (`from pkg.ext import pkg_ext`) from the module of the tree
-    that compiles it for CUDA is left whole, unless `--all` is given.
+    that compiles it for CUDA is left whole, unless `--all` is given. So is a module that only CUDA reaches: one about CUDA by its
+    name or by what it imports, which nothing else imports, tests aside, than what is left whole itself, or an arm that a
+    question for CUDA opens, or functions that torch calls for CUDA alone; the question stays with it.
     """,
 )
 
@@ -134,12 +136,18 @@ def runs_on_cuda_alone(file: File) -> bool:
         file.find(CUDA_ONLY, node, message)
         return True
     tries = "\nexcept" in file.tree.source and "raise" in file.tree.source
-    python = file.python if tries else None
-    for place, needed in refused(python.module) if python is not None else ():
-        said = f"{needed}, without which this file raises an error, needs CUDA"
-        at = python.span(place)[0] if python is not None else 0
-        file.find_at(CUDA_ONLY, at, f"{said}; left as it is (--all rewrites it)")
-        return True
+    own = file.options.tree.modules if file.options.tree is not None else frozenset()
+    python = file.python if tries or "vllm" in file.tree.source else None
+    if python is not None:
+        said = "without which this file raises an error, needs CUDA"
+        found = [(*each, said) for each in refused(python.module)]
+        said = "which this file is built on, runs on CUDA and ROCm alone"
+        found += [(*each, said) for each in workers(python.module, own)]
+        for place, needed, said in found:
+            at = python.span(place)[0]
+            said = f"{needed}, {said}; left as it is (--all rewrites it)"
+            file.find_at(CUDA_ONLY, at, said, "error" if "raises" in said else "warning")
+            return True
     why = file.options.tree.needs_cuda.get(file.filename) if file.options.tree is not None else None
     if why is not None:
         file.find_at(CUDA_ONLY, 0, f"{why}; left as it is (--all rewrites it)", "warning")

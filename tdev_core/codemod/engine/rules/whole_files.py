@@ -139,6 +139,10 @@ def stays_whole(file: File) -> bool:
             said = f"most of {room} is kernels for CUDA, and the rest is there for them"
             file.find_at(KERNEL, 0, f"{said}; left as it is (--all rewrites it)", "note")
             return True
+        reached = options.tree.behind_cuda if options.tree is not None else {}
+        if (said := reached.get(file.filename, "")) != "":
+            file.find_at(KERNEL, 0, f"{said}; left as it is (--all rewrites it)", "note")
+            return True
         if file.on_a_line(_FOR_MLX, "mlx") is not None and "cuda" not in file.tree.source.lower():
             said = f"{path.name} is written for MLX; left as it is (--all rewrites it)"
             file.find_at(ARMS, 0, said)
