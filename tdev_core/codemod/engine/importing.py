@@ -11,7 +11,7 @@ import ast
 import re
 import warnings
 from collections import deque
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import PurePath
 from typing import NamedTuple
 
@@ -28,12 +28,13 @@ _ON_A_LINE = re.compile(rb"[:;][ \t]*" + _IMPORTS)
 _NAME = re.compile(rb"[\w.]+(?:[ \t]+as[ \t]+\w+)?")
 _NEEDED = frozenset(known.name for known in packages().values() if known.needs_cuda)
 # vLLM's own workers for CUDA and ROCm, beside those for other platforms: `vllm.v1.worker.gpu_model_runner`.
-_WORKER = r"vllm\.(?:v1\.)?worker\.(?:worker|model_runner|cache_engine|gpu_\w+)"
+_OF_WORKERS = r"vllm\.(?:v1\.)?worker"
+_WORKER = rf"{_OF_WORKERS}\.(?:worker|model_runner|cache_engine|gpu_\w+)"
 OF_AN_ENGINE = r"vllm\.(?:v1\.)?(?:worker|model_executor|attention|core|executor|engine)"
 """What vLLM is made of, by whatever platform it runs on."""
 _OF_A_WORKER = re.compile(rf"{_WORKER}\b")
 _MAY_NEED = re.compile(
-    rf"\n(?:from|import)[ \t]+(?:{'|'.join(map(re.escape, sorted(_NEEDED)))}|{_WORKER})\b".encode()
+    rf"\n(?:from|import)[ \t]+(?:{'|'.join(map(re.escape, sorted(_NEEDED)))}|{_OF_WORKERS})\b".encode()
 )
 
 
@@ -105,7 +106,7 @@ def needed(raw: bytes, own: Collection[str] = ()) -> str:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ""
     named = (package for node in module.body if (package := _package_for_cuda(node)))
-    caught = (package for _, package in (*refused(module), *workers(module, own)))
+    caught = (package for _, package in (*refused(module), *workers(module.body, own)))
     return next(named, "") or next(caught, "")
 
 
@@ -127,10 +128,17 @@ def _modules_of(node: ast.stmt) -> list[str]:
     return [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else []
 
 
-def workers(module: ast.Module, own: Collection[str]) -> Iterator[tuple[ast.stmt, str]]:
-    """Yield the imports at a margin of vLLM's workers for GPUs, which what builds on them runs in; ``own`` is what the tree has itself."""
-    for node in module.body if "vllm" not in own else ():
-        if found := [name for name in _modules_of(node) if _OF_A_WORKER.match(name)]:
+def workers(body: Iterable[ast.stmt], own: Collection[str]) -> Iterator[tuple[ast.stmt, str]]:
+    """Yield the imports among statements of vLLM's workers for GPUs, which what builds on them runs in.
+
+    Args:
+        own: the packages of the tree itself.
+    """
+    for node in body if "vllm" not in own else ():
+        names = _modules_of(node)
+        if isinstance(node, ast.ImportFrom):
+            names += [f"{name}.{alias.name}" for name in names for alias in node.names]
+        if found := [name for name in names if _OF_A_WORKER.match(name)]:
             yield node, found[0]
 
 

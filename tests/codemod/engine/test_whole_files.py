@@ -270,3 +270,38 @@ def test_a_name_that_begins_like_an_extension_makes_no_package_of_kernels(
 def test_a_function_of_a_table_is_no_launch(call: str, stays: bool) -> None:
     code = f'import torch\n\n\ndef run(kernel, grid, n):\n    x = torch.ones(2, device="cuda")\n    return {call}\n'
     assert (rewrite(code, NAMES, Options()).code == code) is stays
+
+
+PATCHES = """import torch
+
+
+def patch():
+    try:
+        from vllm.v1.worker import gpu_worker
+    except ImportError:
+        return
+
+    def started(*args):
+        if torch.cuda.is_available():
+            torch.cuda.set_device(0)
+
+    gpu_worker.started = started
+
+
+def free():
+    torch.cuda.empty_cache()
+"""
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_a_patch_of_a_worker_of_vllm(own: bool) -> None:
+    """It ends where there is none, and none but CUDA's is patched."""
+    more = {"vllm/__init__.py": ""} if own else {}
+    seen = Survey(staying=False)
+    for path, text in {"made.py": PATCHES, **more}.items():
+        seen.see(PurePath("/src", path), text.encode(), path.partition("/")[0])
+    result = rewrite(PATCHES, Names.load(), Options(tree=seen.tree()), filename="/src/made.py")
+    assert ("tdev.cuda.set_device" in result.code) is own
+    assert "tdev.cuda.empty_cache" in result.code
+    said = "ends where vllm.v1.worker.gpu_worker cannot be imported, as without CUDA; left as it is"
+    assert (said in {each.message for each in result.findings}) is not own

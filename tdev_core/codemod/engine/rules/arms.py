@@ -20,7 +20,7 @@ ARMS = rule(
     Code that asks for CUDA in one arm and for `mps`, `xpu` or another accelerator in the next
     has been ported already. Answering the first question with "yes" on every accelerator
     would make the other arms dead, so the tests of such a chain stay as they are:
-    `if/elif` chains, nested conditional expressions, a boolean expression that asks for both,
+    `if/elif` chains, the cases of a `match`, nested conditional expressions, a boolean expression that asks for both,
     and neighbouring `if` statements of one block; a variable that such a chain asks keeps its answer. What stands in the arm for CUDA stays with its
     test, since only CUDA gets there; what stands in the others is rewritten as anywhere else.
 
@@ -35,7 +35,7 @@ ARMS = rule(
     arm knows, is used as well.
 
     A function or a constant that *is* the question (`def is_cuda_available()`, `HAS_CUDA = …`, the
-    `is_available` of a class that is called after CUDA) keeps meaning CUDA where a caller in the tree has
+    `is_available` of a class that is called after CUDA, which stays with that where one for another accelerator stands beside it) keeps meaning CUDA where a caller in the tree has
     an arm for another accelerator, and where nothing in the tree asks it, since it is then the
     package's public answer (so is one for a device's type, `is_device_cuda(device)`). In a program without such arms it gets the answer for what is used.
     Reported either way.

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import libcst as cst
 
 from tdev_core.codemod.engine.analysis.kinds import Kind
+from tdev_core.codemod.engine.analysis.nodes import string_value
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.python.statements import FUNCTIONS
 from tdev_core.codemod.engine.python.tree import PythonTree
@@ -85,6 +86,14 @@ def cudas_arms(file: File) -> None:
         of_others = asked == test and names_other(file, choice.test)
         if (beside or said_of_others(file, choice)) and not of_others:
             file.untouched.append(file.tree.span(choice.body))
+    for value in file.tree.of(cst.MatchValue):
+        case = file.tree.parents[value]
+        if not isinstance(case, cst.MatchCase) or string_value(value.value) != "cuda":
+            continue
+        match = file.tree.parents[case]
+        if isinstance(match, cst.Match) and names_other(file, match):
+            if not file.flow.kinds(match.subject) & {Kind.CUDA, Kind.TYPED}:
+                file.untouched.append(file.tree.span(case.body))
 
 
 def _asks_for_what_was_typed(file: File, test: cst.BaseExpression) -> bool:
@@ -216,17 +225,26 @@ _LIGHTNING = re.compile(r"^[ \t]*(?:import|from)[ \t]+(?:pytorch_)?lightning\w*\
 def after_what_refuses(file: File) -> None:
     """Leave what follows a call in its block that fails wherever there is no CUDA: ``check_output(["nvidia-smi"])``.
 
-    By itself, or by a function at the margin of the file; and all that a script does which calls it as its program.
+    So does torch's own private start of CUDA, which goes on being that. By itself, or by a function at the margin of the file; and all that a script does which calls it as its program.
     """
     source = file.tree.source
     if file.options.all or file.options.program:
         return
     nvml = "nvmlInit" in source and not _answers_nvml(file)
-    if not ("nvidia-smi" in source or nvml or "accelerator=" in source and "cuda" in source):
+    starts = "_lazy_init(" in source
+    if not (
+        "nvidia-smi" in source or nvml or starts or "accelerator=" in source and "cuda" in source
+    ):
         return
     tree = file.python
     lightning = file.in_code(_LIGHTNING, "lightning") is not None
     failing = _failing(tree, lightning, nvml) if tree is not None else {}
+    if starts and tree is not None:
+        starts_cuda = "torch.cuda._lazy_init"
+        of_torch = {name for name, full in tree.names[0].items() if full == starts_cuda}
+        if file.options.style == "explicit":  # where torch keeps its name
+            of_torch.add(starts_cuda)
+        failing.update(dict.fromkeys(of_torch, starts_cuda))
     runs_the_tool = "nvidia-smi" in source and _RUNS_THE_TOOL.search(source) is not None
     for statement in tree.statements if tree is not None else ():
         if tree is None or not isinstance(statement, (ast.Expr, ast.Assign, ast.AnnAssign)):

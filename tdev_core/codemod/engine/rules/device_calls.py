@@ -47,7 +47,7 @@ from tdev_core.codemod.engine.rules.speaks_of_others import (
     runs_on_others,
 )
 from tdev_core.codemod.engine.rules.torch_names import routed_prefix
-from tdev_core.codemod.engine.rules.type_questions import asked_by, judge
+from tdev_core.codemod.engine.rules.type_questions import Asked, asked_by, judge
 from tdev_core.codemod.engine.vocabulary import SCALERS, without_prose
 
 
@@ -664,7 +664,7 @@ def _tells_apart(
 ) -> bool:
     """Tell whether a function does no more with one of its variables."""
     arms = _cudas_arms_of(file, tree, home, name)
-    others = bool(arms)
+    others = bool(arms) or _is_demanded_of(file, tree, home, name)
     for each in ast.walk(home):
         if isinstance(each, (ast.Global, ast.Nonlocal)) and name in each.names:
             return False
@@ -707,18 +707,7 @@ def _tells_apart(
 
 def _cudas_arms_of(file: File, tree: PythonTree, home: _Function, name: str) -> list[Span]:
     """Return the arms of a function that questions for the type of one of its variables open, and stay."""
-    low, high = tree.span(home)
-    left = f"{name}.type"
-    if not name.isidentifier() or left not in file.code[low:high]:
-        return []
-    asked = [
-        asked
-        for node in file.tree.of(cst.Comparison)
-        if low <= file.tree.span(node)[0] < high
-        and (asked := asked_by(file, node)) is not None
-        and file.tree.text(asked.operand) == left
-        and not asked.denies
-    ]
+    asked = [each for each in _asked_of(file, tree, home, name) if not each.denies]
     stay = set[int]()
     for each in asked:
         stays = judge(file, each).stays
@@ -734,6 +723,30 @@ def _cudas_arms_of(file: File, tree: PythonTree, home: _Function, name: str) -> 
             for part in _needed(choice.test)
         )
     ]
+
+
+def _asked_of(file: File, tree: PythonTree, home: _Function, name: str) -> list[Asked]:
+    """Return the questions of a function for the type of one of its variables."""
+    low, high = tree.span(home)
+    left = f"{name}.type"
+    if not name.isidentifier() or left not in file.code[low:high]:
+        return []
+    return [
+        asked
+        for node in file.tree.of(cst.Comparison)
+        if low <= file.tree.span(node)[0] < high
+        and (asked := asked_by(file, node)) is not None
+        and file.tree.text(asked.operand) == left
+    ]
+
+
+def _is_demanded_of(file: File, tree: PythonTree, home: _Function, name: str) -> bool:
+    """Tell whether all that a function asks of one of its variables refuses what is not CUDA, and stays: ``if target.type != "cuda": raise``."""
+    asked = _asked_of(file, tree, home, name)
+    return bool(asked) and all(
+        each.denies and (stays := judge(file, each).stays) is not None and stays.opens
+        for each in asked
+    )
 
 
 def _needed(test: ast.expr) -> Iterator[ast.expr]:

@@ -142,7 +142,7 @@ def runs_on_cuda_alone(file: File) -> bool:
         said = "without which this file raises an error, needs CUDA"
         found = [(*each, said) for each in refused(python.module)]
         said = "which this file is built on, runs on CUDA and ROCm alone"
-        found += [(*each, said) for each in workers(python.module, own)]
+        found += [(*each, said) for each in workers(python.module.body, own)]
         for place, needed, said in found:
             at = python.span(place)[0]
             said = f"{needed}, {said}; left as it is (--all rewrites it)"

@@ -91,6 +91,7 @@ PRIVATE = rule(
     "warning",
     """
     `torch.cuda._lazy_init` and other names that start with an underscore (also
-    `torch._C._cuda_*`) belong to torch and are not mirrored. Left alone and reported.
+    `torch._C._cuda_*`) belong to torch and are not mirrored. Left alone and reported; so is what follows a call
+    of `torch.cuda._lazy_init` in its block, for that fails off CUDA.
     """,
 )

@@ -191,7 +191,15 @@ def _is_given_beside_any_module(file: File, node: cst.CSTNode) -> bool:
     return _BY_NAME.search(file.tree.source, *file.tree.span(home)) is not None
 
 
-_CHOOSES_CUDA = re.compile(r"\bdevice[ \t]*=(?!=)[^\n=]*\bdevice\([^\n]*\bcuda\b")
+_CHOOSES_CUDA = re.compile(r"\bdevice[ \t]*=(?!=)[^\n=]*\bdevice\((?:\n[ \t]*[\"']|[^\n]*\b)cuda\b")
+# What does nothing where there is no CUDA, or counts nothing.
+_OF_ITS_MEMORY = frozenset(
+    f"torch.cuda.{name}"
+    for name in (
+        *("empty_cache", "memory_allocated", "max_memory_allocated"),
+        *("memory_reserved", "max_memory_reserved"),
+    )
+)
 
 
 def _comes_after_cudas_choice(file: File, node: cst.CSTNode) -> bool:
@@ -202,10 +210,10 @@ def _comes_after_cudas_choice(file: File, node: cst.CSTNode) -> bool:
     start, at = file.tree.span(home)[0], file.tree.span(node)[0]
     arms = [span for span in file.untouched if start < span[0] and span[1] <= at]
     for low, high in arms:
-        low = file.tree.line_start(
-            file.tree.position(low)[0]
-        )  # `torch.device("cuda" if … else "cpu")`
-        if _CHOOSES_CUDA.search(file.tree.source, low, high) is not None:
+        line = file.tree.position(low)[0]
+        # `torch.device("cuda" if … else "cpu")`, be it over several lines
+        begins = (file.tree.line_start(each) for each in (line, line - 1) if each > 0)
+        if any(_CHOOSES_CUDA.search(file.tree.source, each, high) for each in begins):
             return True
     return False
 
@@ -362,7 +370,7 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
         message = f"{name} is CUDA's arm beside those of other accelerators; {LEFT}"
         kept_question(file, found, ARMS, message, "note")
         return
-    if name == "torch.cuda.empty_cache" and _comes_after_cudas_choice(file, found.node):
+    if name in _OF_ITS_MEMORY and _comes_after_cudas_choice(file, found.node):
         said = f"{name}: the device above is CUDA's or the CPU, as a question that stays chooses; {LEFT}"
         file.find(KERNEL, found.node, said, "note")
         return

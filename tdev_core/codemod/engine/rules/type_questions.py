@@ -231,7 +231,7 @@ def _judge(file: File, asked: Asked) -> Judged:
     if (asked.compares or asked.word) and imports_a_runtime(file):
         if _OF_A_RUNTIME.search(file.tree.text(operand)):
             said = "may be what another runtime calls it; left as it is"
-            return Judged(Stays(f"{short(file, operand)} {said}", opens=False))
+            return Judged(Stays(f"{short(file, operand)} {said}"))
     if holder := holder_beside(file, node):
         said = f"is asked beside {holder}, which knows CUDA and the CPU alone; left as it is"
         return Judged(Stays(f"{short(file, operand)} {said}", ARMS, "note"))

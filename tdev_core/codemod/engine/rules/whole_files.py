@@ -15,6 +15,7 @@ import libcst as cst
 
 from tdev_core.codemod.engine.api import ProgramTree
 from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.importing import workers
 from tdev_core.codemod.engine.python.lines import Span
 from tdev_core.codemod.engine.rules.arms import ARMS
 from tdev_core.codemod.engine.rules.kernels import KERNEL, imported_packages
@@ -324,12 +325,14 @@ _ENDS = re.compile(r"(?:return|raise)\b|(?:\w+\.)*(?:skip|skipTest|exit)\(")
 
 
 def _ending_without(file: File) -> Iterator[tuple[Span, str]]:
-    """Yield the functions that end where a module of the tree cannot be imported, as it cannot without CUDA.
+    """Yield the functions that end where a module of the tree, or vLLM's worker, cannot be imported, as it cannot without CUDA.
 
     ``try: from pkg.attention import Attention``, ``except ImportError: pytest.skip(…)``.
     """
     tree = file.options.tree
-    if tree is None or not (tree.needs_cuda or tree.only_on_cuda):
+    own = tree.modules if tree is not None else frozenset()
+    may_work = "vllm" in file.tree.source and "worker" in file.tree.source
+    if tree is None or not (tree.needs_cuda or tree.only_on_cuda or may_work):
         return
     python = file.python if _TRIES_INSIDE.search(file.tree.source) is not None else None
     for home in python.statements if python is not None else ():
@@ -340,6 +343,7 @@ def _ending_without(file: File) -> Iterator[tuple[Span, str]]:
                 case ast.Try(handlers=[first, *_]) if _ENDS.match(ast.unparse(first.body[-1])):
                     modules = [each for line in tried.body for each in _imported_by(line)]
                     needing = [each for each in modules if _needs_cuda(tree, each)]
+                    needing += [name for _, name in workers(tried.body, own)]
                     if needing:
                         yield python.span(home), needing[0]
                         break
@@ -365,19 +369,40 @@ _REFUSED = re.compile(
     re.MULTILINE,
 )
 _CUDAS = re.compile(
-    r"_?(?:Static)?(?:CUDA|Cuda)[A-Z]\w*\Z|\w+(?:CUDA|Cuda)(?:Graphs?|Kernels?|Ops?)\Z"
+    r"_?(?:Static)?(?:CUDA|Cuda)_?[A-Z]\w*\Z|\w+(?:CUDA|Cuda)(?:Graphs?|Kernels?|Ops?)\Z"
 )
 
 
+# The question that such a class answers for its kind of device: `def is_available(cls): return torch.cuda.is_available()`.
+_ANSWERS = re.compile(
+    r"def[ \t]+(?:is_)?available\([^)]*\)[^:]*:\s*(?:\"\"\"(?:[^\"]|\"(?!\"\"))*\"\"\"\s*)?return[ \t]+(?:torch\.)?cuda\.is_available\("
+)
+_KIND = re.compile(r"CUDA|Cuda")
+
+
 def classes_of_cuda(file: File) -> None:
-    """Leave a class that is called after CUDA and refuses what is not: ``StaticCudaGraph``."""
+    """Leave a class that is called after CUDA and refuses what is not, or says when it is there among others.
+
+    ``StaticCudaGraph``; ``CUDAPlatform`` beside ``XPUPlatform``, whose ``is_available`` stays CUDA's.
+    """
     if file.options.all or file.options.program:
         return
-    for home in file.tree.of(cst.ClassDef):
-        if _CUDAS.match(home.name.value) and _REFUSED.search(file.tree.text(home)):
+    classes = file.tree.of(cst.ClassDef)
+    for home in classes:
+        name = home.name.value
+        if _CUDAS.match(name) is None:
+            continue
+        text = file.tree.text(home)
+        says = ""
+        if _REFUSED.search(text) is not None:
+            says = "refuses other devices"
+        elif _ANSWERS.search(text) is not None:
+            alike = re.compile(_KIND.sub(rf"(?i:{_OTHERS})", re.escape(name)))
+            others = (each.name.value for each in classes if each is not home)
+            says = "is there where CUDA is" if any(map(alike.fullmatch, others)) else ""
+        if says:
             file.untouched.append(file.tree.span(home))
-            said = f"{home.name.value} is CUDA's, and refuses other devices; left as it is"
-            file.find(KERNEL, home.name, said, "note")
+            file.find(KERNEL, home.name, f"{name} is CUDA's, and {says}; left as it is", "note")
 
 
 # Whether it is there is not asked: `trt, _ = optional_import("tensorrt")`.

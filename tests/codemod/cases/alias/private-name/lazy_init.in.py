@@ -1,5 +1,5 @@
 import torch
 
+torch.cuda.init()
 torch.cuda._lazy_init()
 torch._C._cuda_getDevice()
-torch.cuda.init()

@@ -1,6 +1,6 @@
 import tdev
 import torch
 
+tdev.cuda.init()
 torch.cuda._lazy_init()
 torch._C._cuda_getDevice()
-tdev.cuda.init()

@@ -1,0 +1,17 @@
+import tdev
+import torch
+
+
+def train(model, data, wanted):
+    device = torch.device(
+        "cuda" if wanted and torch.cuda.is_available() and torch.version.cuda else "cpu"
+    )
+    model.to(device)
+    torch.cuda.empty_cache()
+    fit(model, data)
+    print(f"{torch.cuda.max_memory_reserved() / 1e9:.2f} GB")
+
+
+def free():
+    tdev.cuda.empty_cache()
+    return tdev.cuda.max_memory_reserved()
