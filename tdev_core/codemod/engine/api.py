@@ -118,6 +118,8 @@ class ProgramTree:
     """Packages that hold torch's tensors on CUDA and the CPU alone, and that a module of the tree cannot do without."""
     own_holders: frozenset[str] = frozenset()
     """Packages that hold torch's tensors on CUDA and the CPU alone, and that are the tree itself."""
+    cuda_choosers: frozenset[str] = frozenset()
+    """Functions that choose a device by asking whether there is CUDA, in a tree that works with such a package."""
     by_cuda_alone: frozenset[str] = frozenset()
     """Classes of the tree's own that have a method ``cuda`` and none ``to``."""
     held: Mapping[str, Mapping[str, str]] = field(default_factory=dict)

@@ -29,7 +29,9 @@ def rewrite(source: str, names: Names, options: Options, *, filename: str = "<st
             return _of_a_test(source, names, options, filename)
         known = Known.of(options.tree) if options.tree is not None else None
         if concern(source, options.style, known) == "no" and not (
-            _inherits_a_word(source, options) or _may_be_in_double(source, options, filename)
+            _inherits_a_word(source, options)
+            or _may_be_in_double(source, options, filename)
+            or _is_given_a_choice(source, options)
         ):
             return Result(source)
         try:
@@ -56,6 +58,12 @@ def _may_be_in_double(source: str, options: Options, filename: str) -> bool:
     if DOUBLE.search(source) is None and MADE_DOUBLE.search(source) is None:
         return False
     return is_of_cuda(options.tree, filename)
+
+
+def _is_given_a_choice(source: str, options: Options) -> bool:
+    """Tell whether a file may hand what another one chooses to a package which knows CUDA and the CPU alone."""
+    names = options.tree.cuda_choosers if options.tree is not None else ()
+    return options.style != "accelerator" and any(f"{name}(" in source for name in names)
 
 
 _CLASS = re.compile(r"\nclass[ \t]+(\w+)")

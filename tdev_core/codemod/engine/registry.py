@@ -99,7 +99,7 @@ _TDEV: tuple[Pass, ...] = (
     kernels.kernels,
     torchscript.scripts,
     stand_ins.stand_in_imports,
-    File.use_annotations,
+    File.use_what_goes_besides,
     imports.imports,
     identity.identities,
     kept_questions.kept_questions,

@@ -235,8 +235,9 @@ _CHOSEN_AT_THE_MARGIN = re.compile(
     rb"^(?i:\w*device)[ \t]*=[^\n=]*\bcuda\.is_available\(", re.MULTILINE
 )
 _HOLDERS = frozenset(known.name for known in holders().values() if known.only_cuda_or_cpu)
+_HOLDERS_BYTES = [name.encode() for name in sorted(_HOLDERS)]
 _FROM_A_HOLDER = re.compile(
-    rf"^[ \t]*(?:import|from)[ \t]+({'|'.join(sorted(_HOLDERS))})\b".encode(), re.MULTILINE
+    rb"^[ \t]*(?:import|from)[ \t]+(%s)\b" % b"|".join(_HOLDERS_BYTES), re.MULTILINE
 )
 _TOLD_BY_NAME = [(name, f"import {name}".encode()) for name in ("faster_whisper", "ctranslate2")]
 
@@ -338,6 +339,7 @@ class Survey:
         self._switches: set[bytes] = set()
         self._built_on: set[str] = set()
         self._own_holders: set[str] = set()
+        self._holders = False
         self._by_cuda_alone: set[str] = set()
         self._unable: tuple[dict[str, str], dict[str, str]] = {}, {}
         self._chooses = ""
@@ -403,6 +405,10 @@ class Survey:
                 }
         if parent not in self._folders:
             self._see_folders(path)
+        if any(name in raw for name in _HOLDERS_BYTES) and (held := _FROM_A_HOLDER.search(raw)):
+            self._holders = True
+            if b"cuda.is_available" in raw and _CHOSEN_AT_THE_MARGIN.search(raw) is not None:
+                self._held_devices[own] = holders()[held[1].decode()].called
         if is_package and own in _HOLDERS and _is_project(parent):
             self._own_holders.add(own)
         if is_package and home is not None and _is_called_as_scripts(parent.name):
@@ -465,9 +471,6 @@ class Survey:
             self._give_devices |= promised
             self._give_others |= others
         self._runtimes.update(name for name, sign in _TOLD_BY_NAME if sign in raw)
-        if b"cuda.is_available" in raw and _CHOSEN_AT_THE_MARGIN.search(raw) is not None:
-            if (held := _FROM_A_HOLDER.search(raw)) is not None:
-                self._held_devices[own] = holders()[held[1].decode()].called
         if b"get_device_capability" in signs:
             self._capabilities.update(n.decode() for n in _CAPABILITY.findall(raw))
             for found in _FUNCTION.finditer(raw):
@@ -776,6 +779,7 @@ class Survey:
             remains=self._remains,
             built_on=frozenset(self._built_on),
             own_holders=frozenset(self._own_holders),
+            cuda_choosers=_cuda_choosers(every) if self._holders else frozenset(),
             by_cuda_alone=frozenset(self._by_cuda_alone),
             unable=with_users(*self._unable, self._callers.every, stems),
             handing=handing_on(self._callers.every, modules),
@@ -826,6 +830,17 @@ _OF_A_MOCK = re.compile(
 _OF_A_FAKE = re.compile(
     rb"\b(is_available|device_count|current_device|set_device|empty_cache)[ \t]*=(?!=)"
 )
+
+
+def _cuda_choosers(texts: Iterable[bytes]) -> frozenset[str]:
+    """Return the functions at a margin that give a device, which they choose by asking whether there is CUDA."""
+    asking = (raw for raw in texts if b"cuda.is_available(" in raw)
+    functions = (found for raw in asking for found in _OF_MARGIN.finditer(raw))
+    return frozenset(
+        found[1].decode()
+        for found in functions
+        if b"device" in found[1] and b"cuda.is_available(" in found[0] and b"return " in found[0]
+    )
 
 
 def _is_project(package: PurePath) -> bool:

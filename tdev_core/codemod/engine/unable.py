@@ -36,6 +36,11 @@ _DOUBLE = re.compile(
     # `x = x.double()`, and then what is made of it goes there: `(x[:, 0] - shift).cpu()`
     rb"|\b(\w+)[ \t]*=[ \t]*\1\.double\(\)[ \t]*\n[^\n]*(?<![\w.])\1\b[^\n]*\)\.cpu\(\)"
 )
+# Which torch makes double where they lie: `w = torch.tensor(rows.weights, device=self.device)`, and then `WeightedRandomSampler(w, …)`.
+_WEIGHTS = re.compile(
+    rb"\b(\w+)[ \t]*=[ \t]*torch\.(?:as_)?tensor\([^\n]*\bdevice[ \t]*=[^\n]*\n"
+    rb"(?:[^\n]*\n){0,3}?[^\n]*\bWeightedRandomSampler\(\s*\1\b"
+)
 _OTHERS = re.compile(rb"(?<![a-z])(?:mps|xpu|npu|hpu)(?![a-z])", re.IGNORECASE)
 
 
@@ -77,6 +82,8 @@ def unable(raw: bytes) -> tuple[dict[str, str], dict[str, str]]:
         signs += [pattern for pattern in _REFUSES if pattern.search(raw) is not None]
     if b").cpu()" in raw and _DOUBLE.search(raw) is not None:
         signs.append(_DOUBLE)
+    if b"WeightedRandomSampler(" in raw and _WEIGHTS.search(raw) is not None:
+        signs.append(_WEIGHTS)
     if (runtime := _tells_a_runtime(raw)) is not None:
         signs.append(runtime)
     told: dict[str, str] = {}
@@ -89,7 +96,7 @@ def unable(raw: bytes) -> tuple[dict[str, str], dict[str, str]]:
             if sign is _CHAIN and _ASKS_FOR_BOTH.search(text) is None:
                 continue
             asked = text[max(0, found.start() - len(".type ")) : found.end()]
-            asks_a_device = sign in (_DOUBLE, runtime) or b".type" in asked
+            asks_a_device = sign in (_DOUBLE, _WEIGHTS, runtime) or b".type" in asked
             whose = found[0].partition(b"(")[0].decode("latin-1") if sign is runtime else name
             (told if asks_a_device else words).setdefault(name, whose)
     return told, {name: whose for name, whose in words.items() if name not in told}

@@ -98,3 +98,23 @@ def test_what_is_taken_of_a_module_with_its_device(held: bool) -> None:
     )
     files = {"layers.py": chooses + (graphs if held else ""), "run.py": runs}
     assert ("tdev" in migrated(files, "run.py").code) is not held
+
+
+def test_what_a_class_moves_that_trains_on_cuda_and_the_cpu_alone() -> None:
+    """The trainer makes double weights where its device is, which is none of MPS's: nor is the model that it is given."""
+    choice = 'torch.device("cuda" if torch.cuda.is_available() else "cpu")'
+    trainer = (
+        "import torch\nfrom torch.utils.data import WeightedRandomSampler\n\n\nclass Trainer:\n"
+        f"    def __init__(self, model, rows):\n        self.device = {choice}\n"
+        "        odds = torch.tensor(rows.odds, device=self.device)\n"
+        "        self.sampler = WeightedRandomSampler(odds, 3)\n"
+    )
+    model = (
+        "import torch\nfrom pkg.trainer import Trainer\n\n\nclass Fit:\n    def prepare(self):\n"
+        "        if torch.cuda.is_available():\n            self.net.cuda()\n\n"
+        "    def train(self, rows):\n        return Trainer(self.net, rows)\n\n\n"
+        f"class Other:\n    def prepare(self):\n        self.device = {choice}\n"
+    )
+    files = {"trainer.py": trainer, "model.py": model}
+    code = migrated(files, "model.py").code
+    assert "if torch.cuda.is_available():" in code and "self.device = tdev.device(" in code

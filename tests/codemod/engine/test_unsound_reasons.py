@@ -651,3 +651,19 @@ def test_choose(monkeypatch):
     files = {f"{name}.py": text for name, text in _PATCHED.items()} | {"test_it.py": test}
     assert "tdev.cuda.current_device()" in migrated(files, f"{module}.py").code
     assert "setattr(tdev.cuda," in migrated(files, "test_it.py").code
+
+
+@pytest.mark.parametrize("package", ["pykeops.torch", "numpy"])
+def test_a_device_that_another_file_chooses_for_what_knows_no_mps(package: str) -> None:
+    chooses = (
+        "import torch\n\n\ndef get_device(name):\n    if name is None:\n"
+        '        return torch.device("cuda" if torch.cuda.is_available() else "cpu")\n    return name\n'
+    )
+    sums = (
+        f"import {package} as other\nfrom pkg.devices import get_device\n\n\nclass Sums:\n"
+        "    def __init__(self, device=None):\n        self.device = get_device(device)\n\n"
+        "    def of(self, x):\n        return other.LazyTensor(x.to(self.device))\n"
+    )
+    found = migrated({"devices.py": chooses, "sums.py": sums}, "sums.py").findings
+    told = [each.line for each in found if "get_device may give MPS" in each.message]
+    assert told == ([7] if package.startswith("pykeops") else [])

@@ -31,6 +31,7 @@ from tdev_core.codemod.engine.rules.compare import COMPARISON
 from tdev_core.codemod.engine.rules.demands import demand
 from tdev_core.codemod.engine.rules.device_questions import asked_of_words, questions_of_cudas
 from tdev_core.codemod.engine.rules.guards import guards_cuda_only, why_the_choice_stays
+from tdev_core.codemod.engine.rules.in_double import is_numpys_double
 from tdev_core.codemod.engine.rules.kept_questions import LEFT, kept_question
 from tdev_core.codemod.engine.rules.operands import asks_for_device
 from tdev_core.codemod.engine.rules.reasons import reason
@@ -132,6 +133,9 @@ def device_call(file: File, found: Reference, call: Call | None) -> None:
         if argument == "may be cuda":
             file.use(ARGUMENT, taker, reason(taker.name))
         return
+    if argument == "not cuda" and name in _KEEP_THE_DTYPE and _is_given_numpys(file, found, call):
+        file.use_besides(ARGUMENT, found, reason(name))
+        return
     if argument == "may be cuda" or (argument == "absent" and always):
         file.use(REFERENCE if argument == "absent" else ARGUMENT, found, reason(name))
         if name == "torch.device" and (other := _compared_with(file, found.node)) is not None:
@@ -157,6 +161,20 @@ def _takes_data(file: File, node: cst.CSTNode) -> Reference | None:
         return None
     found = file.resolver.reference(call.func)
     return found if found is not None and found.name in _KEEP_THE_DTYPE else None
+
+
+def _is_given_numpys(file: File, found: Reference, call: Call) -> bool:
+    """Tell whether what makes a tensor of NumPy's doubles does so on a device that is none of the CPU's by its name."""
+    if "np." not in file.tree.source and "numpy." not in file.tree.source:
+        return False
+    device, python = call.argument("device", None), file.python
+    made = python.at(file.tree.span(file.tree.parents[found.node])) if python is not None else None
+    if python is None or not isinstance(made, ast.Call) or not made.args or len(call.args) != 2:
+        return False
+    if not isinstance(device, (cst.Name, cst.Attribute)):
+        return False
+    homes = (p for p in python.ancestors(made) if isinstance(p, ast.FunctionDef))
+    return is_numpys_double(next(homes, python.module), made.args[0])
 
 
 def _compared_with(file: File, node: cst.CSTNode) -> Reference | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator
 from functools import lru_cache
 
@@ -34,6 +35,53 @@ def is_made_double(scope: ast.AST, text: str, names: Collection[str] | None = No
 def _makes_doubles(scope: ast.AST, names: frozenset[str] | None) -> bool:
     code = _Code(scope, names)
     return any(map(code.is_double_there, code.calls))
+
+
+def is_numpys_double(scope: ast.AST, data: ast.expr) -> bool:
+    """Tell whether data are what NumPy makes double unless it is told otherwise: by what a function says, also of a list of such."""
+    return _is_numpys(data, _made_in(scope), frozenset())
+
+
+@lru_cache(maxsize=4)
+def _made_in(scope: ast.AST) -> dict[str, list[ast.expr]]:
+    """Return what a function gives each of its variables, and what it puts into lists; none that gets its value in another way."""
+    made: dict[str, list[ast.expr]] = {}
+    bound: Counter[str] = Counter()
+    for part in ast.walk(scope):
+        match part:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                bound[name] -= 1
+                # Into a list of nothing something is put.
+                made.setdefault(name, []).extend([value] if ast.unparse(value) != "[]" else [])
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="append"), args=[value]):
+                made.setdefault(name, []).append(value)
+            case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
+                bound[name] += 1
+            case _:
+                pass
+    return {name: values for name, values in made.items() if not bound[name]}
+
+
+def _is_numpys(node: ast.expr, made: dict[str, list[ast.expr]], seen: frozenset[str]) -> bool:
+    match node:
+        case ast.Call(func=function, args=args, keywords=named):
+            if _NUMPYS_MAKER.fullmatch(ast.unparse(function)) is None:
+                return False
+            return len(args) == 1 and all(each.arg != "dtype" for each in named)
+        case ast.Name(id=name):
+            values = made.get(name, [])
+            return (
+                bool(values)
+                and name not in seen
+                and all(_is_numpys(each, made, seen | {name}) for each in values)
+            )
+        case _:
+            return False
+
+
+_NUMPYS_MAKER = re.compile(
+    r"(?:np|numpy)\.(?:zeros|ones|eye|identity|random\.(?:rand|randn|random|random_sample|standard_normal))"
+)
 
 
 def crosses_doubles(module: ast.Module, text: str) -> bool:

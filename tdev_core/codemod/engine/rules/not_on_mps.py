@@ -8,6 +8,7 @@ import re
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.python.tree import PythonTree
 from tdev_core.codemod.engine.rules.kernels import KERNEL
+from tdev_core.codemod.engine.rules.other_runtimes import holder_beside
 from tdev_core.codemod.engine.rules.speaks_of_others import knows_mps
 from tdev_core.codemod.engine.rules.strings import STRINGS
 from tdev_core.codemod.engine.survey import is_of_cuda
@@ -29,10 +30,27 @@ def not_on_mps(file: File) -> None:
     """Report handlers that look for the words of CUDA's allocator, and tensors of a device that become doubles."""
     if file.options.program:
         return
+    _chosen_elsewhere(file)
     if "out of memory" in file.tree.source:
         _words_of_memory(file)
     if any(each.search(file.code) is not None for each in (DOUBLE, MADE_DOUBLE)):
         _doubles(file)
+
+
+def _chosen_elsewhere(file: File) -> None:
+    """Report what a function of another file chooses for a package that knows CUDA and the CPU alone: it may be MPS from now on."""
+    names = file.options.tree.cuda_choosers if file.options.tree is not None else frozenset()
+    if not names or not (holder := holder_beside(file, file.tree.module)):
+        return
+    called = re.compile(rf"(?<![\w.])(?<!def )({'|'.join(sorted(names))})\(")
+    own = {found[1] for found in _DEFINES.finditer(file.code)}
+    for found in called.finditer(file.code):
+        if found[1] not in own and not _stays(file, found.start()):
+            said = f"{found[1]} may give MPS, which {holder} does not know: the CPU has to be asked for there"
+            file.find_at(KERNEL, found.start(), said, "warning")
+
+
+_DEFINES = re.compile(r"^def[ \t]+(\w+)", re.MULTILINE)
 
 
 def _words_of_memory(file: File) -> None:

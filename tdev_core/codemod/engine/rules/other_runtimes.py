@@ -147,12 +147,12 @@ def why_its_user_needs_it(file: File, question: cst.CSTNode) -> str | None:
         return f"the device of {home.name.value}, which computes in double precision"
     if taker := _made_double_by(file, question):
         return f"the device of {taker}, which computes in double precision"
-    if choice is None:
-        return None
     unable = file.options.tree.unable if file.options.tree is not None else {}
     if not unable:
         return None
-    unit = around[-1].name.value if around else _given_to(file, choice, unable)
+    unit = around[-1].name.value if around else ""
+    if not around and choice is not None:
+        unit = _given_to(file, choice, unable)
     if unit not in unable:
         return None
     return f"the device of {unable[unit]}, which works on CUDA and the CPU alone"

@@ -79,7 +79,10 @@ ARGUMENT = rule(
 
     `torch.device("cuda")` becomes `tdev.device("cuda")`, which gives a real `torch.device`, also in
     the default of a parameter or of a class attribute: it was made when the module is imported, and
-    it may go to code that this file does not see.
+    it may go to code that this file does not see. Where such a device is made for data whose type is not known,
+    `torch.as_tensor(x, device=torch.device(name))`, the call around it becomes tdev's instead, which narrows NumPy's doubles on MPS. So does
+    one on a real device, in a file that takes anything else from tdev, of what is seen to be double by NumPy's default:
+    `torch.tensor(np.zeros(3), device=self.device)`.
 
     Methods and constructors, `.to("cuda")`, `.cuda()`, `x.new_zeros(device="cuda")`,
     `nn.Linear(4, 4, device="cuda")`, are not touched by the tdev styles: see `tdev-import`.
