@@ -69,7 +69,7 @@ class ProgramTree:
     kernel_rooms: frozenset[str] = frozenset()
     """Packages at any depth most of whose modules hold kernels: the others are there for those."""
     platforms: frozenset[str] = frozenset()
-    """Modules of CUDA's beside which the same folder has one of another accelerator: ``accelerators/cuda.py``, or a folder ``ops/cuda``."""
+    """Modules of CUDA's beside which the same folder has one of another accelerator: ``accelerators/cuda.py``, or a folder ``ops/cuda``; ``model/nvidia`` and ``model/amd`` side by side."""
     taken: frozenset[str] = frozenset()
     """Functions of packages for CUDA that a module takes from another one of the tree: ``from .attention import flash_attn_func``."""
     torch_of: frozenset[str] = frozenset()

@@ -136,6 +136,8 @@ _MAY_GIVE_TORCH = re.compile(rb"torch(?=[ \t]*(?:[,)\r\n#]|\Z))(?<![\w.]torch)(?
 _PLATFORM = re.compile(
     r"(?<![a-z])(?:cuda|gpu|rocm|hip|musa|npu|xpu|hpu|mps|mlu|tpu|xla)(?![a-z])", re.IGNORECASE
 )
+VENDORS = ("nvidia", "amd")
+"""What folders are called that are one vendor's each, whose devices torch calls CUDA's."""
 # Modules that are one kind of device each, where `train_gpu.py` beside `train_tpu.py` is a program.
 _OF_DEVICES = re.compile(r"(?:device|accelerator|platform|backend|hardware)s?(?:_|\b)[^/]*\Z")
 _TEST_NAME = re.compile(
@@ -345,6 +347,7 @@ class Survey:
         self._chooses = ""
         self._remains = ""
         self._platforms: dict[tuple[PurePath, str], dict[str, str]] = {}
+        self._vendors: dict[PurePath, set[str]] = {}
         self._refusing: dict[str, set[str]] = {}
         """The classes of modules for CUDA that cannot be made without it."""
 
@@ -542,6 +545,8 @@ class Survey:
             if folder in self._folders:
                 return  # and so are those around it
             self._folders.add(folder)
+            if folder.name in VENDORS:
+                self._vendors.setdefault(folder.parent, set()).add(folder.name)
             if _PLATFORM.fullmatch(folder.name) is not None:
                 beside = self._platforms.setdefault((folder.parent, ""), {})
                 beside[folder.name.lower()] = f"{folder.parent.name}/{folder.name}"
@@ -702,6 +707,12 @@ class Survey:
             for word in ("cuda", "gpu")
             if word in beside and not beside.keys() <= {"cuda", "gpu"}
             if word == "cuda" or _OF_DEVICES.search(beside[word])
+        ]
+        platforms += [
+            f"{around.name}/{vendor}"
+            for around, vendors in self._vendors.items()
+            if len(vendors) == len(VENDORS)
+            for vendor in vendors
         ]
         promised = frozenset(
             each

@@ -305,3 +305,17 @@ def test_a_patch_of_a_worker_of_vllm(own: bool) -> None:
     assert "tdev.cuda.empty_cache" in result.code
     said = "ends where vllm.v1.worker.gpu_worker cannot be imported, as without CUDA; left as it is"
     assert (said in {each.message for each in result.findings}) is not own
+
+
+@pytest.mark.parametrize(("beside", "stays"), [("amd", True), ("common", False)])
+def test_a_vendors_folder_beside_another_ones(beside: str, stays: bool) -> None:
+    code = "import torch\n\n\ndef streams():\n    return torch.cuda.Stream(), torch.cuda.Stream()\n"
+    seen = Survey(staying=False)
+    seen.see(PurePath("/src/pkg/model/nvidia/attention.py"), code.encode(), "pkg")
+    seen.see(PurePath("/src/pkg/model", beside, "attention.py"), code.encode(), "pkg")
+    options = Options(tree=seen.tree())
+    for vendor in ("nvidia", beside):
+        where = f"/src/pkg/model/{vendor}/attention.py"
+        result = rewrite(code, Names.load(), options, filename=where)
+        assert (result.code == code) is stays
+        assert bool(result.findings) is stays

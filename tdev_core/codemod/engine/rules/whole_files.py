@@ -20,7 +20,7 @@ from tdev_core.codemod.engine.python.lines import Span
 from tdev_core.codemod.engine.rules.arms import ARMS
 from tdev_core.codemod.engine.rules.kernels import KERNEL, imported_packages
 from tdev_core.codemod.engine.rules.stand_ins import is_answered
-from tdev_core.codemod.engine.survey import GUARDED, OF_KERNELS, is_for_tests
+from tdev_core.codemod.engine.survey import GUARDED, OF_KERNELS, VENDORS, is_for_tests
 
 _OTHERS = "rocm|hip|musa|npu|xpu|hpu|habana|gaudi|mps|mlu|tpu|xla"
 _TOOLS = "nvidia|pynccl|tensorrt|trt"
@@ -132,8 +132,10 @@ def stays_whole(file: File) -> bool:
             return True
         folders = path.parts[:-1]
         for around, folder in zip(folders, folders[1:], strict=False):
-            if folder == "cuda" and (_SEVERAL.match(around) or f"{around}/{folder}" in beside):
-                said = f"{around}/cuda is CUDA's among others"
+            both = f"{around}/{folder}"
+            listed = folder in ("cuda", *VENDORS) and both in beside
+            if listed or folder == "cuda" and _SEVERAL.match(around):
+                said = f"{both} is {'CUDA' if folder == 'cuda' else 'a vendor'}'s among others"
                 file.find_at(ARMS, 0, f"{said}; left as it is (--all rewrites it)")
                 return True
         if not is_for_tests(path) and (room := _room(file, folders)) is not None:
