@@ -200,20 +200,31 @@ def _is_of_cuda_or_the_cpu(file: File, value: cst.BaseExpression) -> bool:
     """Tell whether a word is chosen by a question for CUDA that stays: where it is given, or in a variable that holds nothing else."""
     if isinstance(value, cst.Name):
         bound = [each.value for each in file.flow.bindings(value)]
-        return bool(bound) and all(
-            isinstance(each, cst.IfExp)
-            and (
-                file.flow.names_cuda(each.body)
-                and _is_of_cuda_or_the_cpu(file, each)
-                or _is_cudas_own(file, each)
+        return (
+            _is_of_arms_that_stay(file, value)
+            or bool(bound)
+            and all(
+                isinstance(each, cst.IfExp)
+                and (
+                    file.flow.names_cuda(each.body)
+                    and _is_of_cuda_or_the_cpu(file, each)
+                    or _is_cudas_own(file, each)
+                )
+                for each in bound
             )
-            for each in bound
         )
     return isinstance(value, cst.IfExp) and (
         why_the_choice_stays(file, value.test) is not None
         or file.stays(value.body)
         and string_value(value.orelse) == "cpu"
     )
+
+
+def _is_of_arms_that_stay(file: File, name: cst.Name) -> bool:
+    """Tell whether a variable holds CUDA's word where only CUDA comes, and else the CPU's: ``if there: device = "cuda"``."""
+    values = file.flow.all_values(name)
+    cudas = [each for each in values if string_value(each) != "cpu"]
+    return bool(cudas) and all(file.flow.names_cuda(each) and file.stays(each) for each in cudas)
 
 
 _OF_THE_CPU = re.compile(r"(?:torch\.device\(\s*)?[\"']cpu[\"']\s*\)?")
