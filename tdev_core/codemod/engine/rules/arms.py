@@ -38,7 +38,7 @@ ARMS = rule(
     `is_available` of a class that is called after CUDA, which stays with that where one for another accelerator stands beside it) keeps meaning CUDA where a caller in the tree has
     an arm for another accelerator, and where nothing in the tree asks it, since it is then the
     package's public answer (so is one for a device's type, `is_device_cuda(device)`). In a program without such arms it gets the answer for what is used.
-    Reported either way.
+    Reported either way. What else such a class does stays with its answer.
 
     A question stays CUDA's as well where its answer, what it chooses or what an `if` sets by it goes to another package as
     a word, a number or a switch: Lightning's and Ray's (`Trainer(accelerator="gpu" if torch.cuda.is_available() else "cpu",

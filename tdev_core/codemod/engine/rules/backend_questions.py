@@ -156,6 +156,8 @@ def _is_the_question(file: File, node: cst.CSTNode) -> str | None:
             name = target.value if isinstance(target, cst.Name) else ""
         elif isinstance(parent, cst.ClassDef) and name:
             if re.search(r"CUDA|Cuda", parent.name.value):
+                if file.options.style != "accelerator":
+                    file.untouched.append(file.tree.span(parent))  # what it does, it does on CUDA
                 return f"{parent.name.value}.{name} answers for CUDA among other backends"
     if home is not None and _THE_QUESTION.match(home.name.value):
         name = home.name.value  # whatever it does with the answer before it gives it
