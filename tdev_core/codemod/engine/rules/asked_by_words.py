@@ -49,7 +49,7 @@ def asked_by_words(file: File) -> list[tuple[Span, bool]]:
         return []
     kept = tree.cudas_questions | tree.cudas_decorators
     source = file.tree.source
-    renames = ".replace(" in source and _CALLS_IT.search(file.code) is not None
+    renames = ".type.replace(" in source and _CALLS_IT.search(file.code) is not None
     if not renames and _MAY_ASK.search(source) is None and not any(name in source for name in kept):
         return []
     python = file.python
