@@ -8,6 +8,7 @@ passes (``device_ids``) is read, never changed.
 from __future__ import annotations
 
 import functools
+import itertools
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -163,7 +164,9 @@ def data_parallel_init(original: Method) -> Method:
     """``DataParallel.__init__``: one replica for each device, and one where the host has one device.
 
     torch does the latter where it finds no accelerator or MPS, but leaves out the attributes that
-    programs read, and does not move the module to the accelerator as it does on one GPU.
+    programs read, and does not move the module to the accelerator as it does on one GPU. A class with a
+    ``forward`` of its own (MMCV's ``MMDataParallel``) hands its inputs on as they are where it is told of
+    no device, as torch tells it there: the module stays where it is.
     """
 
     @functools.wraps(original)
@@ -186,9 +189,17 @@ def data_parallel_init(original: Method) -> Method:
         self.dim = dim
         self.src_device_obj = translate(indices[0])
         if current() is not Backend.CPU and len(indices) == 1:
-            module.to(self.src_device_obj)
+            if type(self).forward is torch.nn.parallel.DataParallel.forward:
+                module.to(self.src_device_obj)
+            else:
+                self.src_device_obj = _device_of(module)
 
     return __init__
+
+
+def _device_of(module: torch.nn.Module) -> torch.device:
+    tensors = itertools.chain(module.parameters(), module.buffers())
+    return next((each.device for each in tensors), torch.device("cpu"))
 
 
 def data_parallel_forward(original: Method) -> Method:

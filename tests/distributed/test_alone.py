@@ -505,3 +505,28 @@ def test_a_group_without_a_name_on_a_cpu_that_was_asked_for_beside_a_gpu() -> No
     done = python("-c", BESIDE_A_GPU + BEGUN, env=environment(TDEV_BACKEND="cpu"))
     assert done.returncode == 0, done.stderr
     assert done.stdout.split()[2] == "gloo"
+
+
+OWN_FORWARD = """
+import tdev as torch
+from torch import nn
+
+class Own(nn.DataParallel):
+    def forward(self, *inputs):
+        return self.module(*inputs) if not self.device_ids else super().forward(*inputs)
+
+    def train_step(self, x):
+        return self.module(x)
+
+x = torch.ones(1, 2)
+own = Own(nn.Linear(2, 2))
+print(own(x).device.type, own.train_step(x).device.type, nn.DataParallel(nn.Linear(2, 2))(x).device.type)
+print(Own(nn.Linear(2, 2).cuda()).src_device_obj.type)
+"""
+
+
+@pytest.mark.parametrize("backend", ["cpu", "sim"])
+def test_a_data_parallel_class_with_a_forward_of_its_own_keeps_its_module(backend: str) -> None:
+    """As torch's constructor leaves it where there is no CUDA: MMCV's hand their inputs on as they are there."""
+    done = python("-c", OWN_FORWARD, env=environment(TDEV_BACKEND=backend))
+    assert done.stdout.split() == ["cpu", "cpu", backend, backend], done.stderr

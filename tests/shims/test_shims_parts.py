@@ -466,7 +466,8 @@ def test_data_parallel_moves_a_module_to_its_one_device(monkeypatch: pytest.Monk
         on(monkeypatch, distributed, backend)
         monkeypatch.setattr(distributed.device_selection, "device_count", lambda n=count: n)
         monkeypatch.setattr(distributed.parallel, "device_indices", lambda _, found=ids: found)
-        self, module = torch.nn.Module.__new__(torch.nn.Module), torch.nn.Linear(2, 2)
+        self: Any = torch.nn.DataParallel.__new__(torch.nn.DataParallel)
+        module = torch.nn.Linear(2, 2)
         init(self, module, None, "cuda:7")
         assert (self.device_ids, self.dim, self.src_device_obj) == (kept, 0, torch.device("meta"))
         assert self.output_device == (7 if count > 1 else 0) and self.module is module

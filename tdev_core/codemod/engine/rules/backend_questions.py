@@ -66,6 +66,8 @@ def chooses_between_backends(file: File, found: list[Reference]) -> dict[cst.CST
     return stay
 
 
+# `torch.cuda.device_count() != 0`
+_OF_AN_ANSWER = (cst.Call, cst.Comparison, cst.ComparisonTarget)
 _OF_A_GPU = re.compile(r"\w*(?:GPU|CUDA|Cuda)\Z")
 
 
@@ -81,7 +83,7 @@ def _chooses_a_class(file: File, node: cst.CSTNode) -> bool:
 
 def _is_kept_beside_others(file: File, node: cst.CSTNode) -> bool:
     """Tell whether an answer is kept in a row with that for another accelerator: ``with_xpu = torch.xpu.is_available()``."""
-    kept = file.tree.parents[file.tree.parents[node]]
+    kept = next((p for p in file.tree.ancestors(node) if not isinstance(p, _OF_AN_ANSWER)), None)
     if not isinstance(kept, cst.Assign):
         return False
     # By its lines: what asks for another accelerator alone need not be in the tree.
@@ -128,7 +130,7 @@ def _given_to(assigned: ast.Assign) -> str:
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _KEEPS_ANOTHER = re.compile(
-    rf"\s*[\w.]+[ \t]*=[ \t]*[^\n=]*\b(?:{NAMES})\.(?:is_available|device_count)\("
+    rf"\s*[\w.]+[ \t]*=[ \t]*[^\n=]*\b(?:{NAMES})\.(?:is_available|is_built|device_count)\("
 )
 _SAYS_CUDA = re.compile(r"cuda|gpu", re.IGNORECASE)
 _THE_QUESTION = re.compile(r"_?(?:is_|has_)?(?:torch_)?(?:cuda|gpu)_(?:is_)?available\Z")

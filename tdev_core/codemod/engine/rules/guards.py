@@ -102,7 +102,9 @@ _SAYS_NVML = re.compile(r"(?i:nvml)|\bnvidia-smi\b|\bNVIDIA\b")
 _NVIDIA_ITSELF = re.compile(r"\bNVIDIA\b")
 _OTHER_VENDORS = re.compile(r"\b(?:MPS|Apple|AMD|ROCm|Intel|XPU|TPU)\b")
 # Other programs that only know NVIDIA's devices.
-_RUNTIME = re.compile(rf"CUDAExecutionProvider|{_NVIDIA}|{_GPU_PACKAGES}")
+_RUNTIME = re.compile(
+    rf"CUDAExecutionProvider|[\"']flash_attention_\d[\"']|{_NVIDIA}|{_GPU_PACKAGES}"
+)
 _ATTENTION = re.compile(r"\battn_(?:backend|implementation)\b|(?i:(?<![a-z])flex_?att)")
 # NVIDIA's loader of data, and the word that it takes for a device.
 _DALI = re.compile(r"(?i:(?<![a-z])dali(?![a-z]))")

@@ -717,8 +717,8 @@ def _predicates(file: File) -> None:
             insert(file, file.tree.statement(around.statement), around.statement, "")
             continue
         function = _function_of(scope)
-        if function is not None and _imports_torch_lazily(file):
-            # The file keeps torch out of its own import; tdev must not bring it in.
+        if function is not None and (_imports_torch_lazily(file) or _is_given_torch(file)):
+            # The file keeps torch out of its own import, or runs without it; tdev must not bring it in.
             if id(function) not in done:
                 done.add(id(function))
                 insert_in_function(file, function)
@@ -756,6 +756,11 @@ def _torchs_import_around(file: File, scope: Scope) -> Binding | None:
                     return binding
         outer = outer.parent
     return None
+
+
+def _is_given_torch(file: File) -> bool:
+    """Tell whether a file has torch from another module, which may have none: ``from .compat import has_torch, torch``."""
+    return any(b.name == "torch" and b.kind == "from" for b in every_binding(file))
 
 
 def _imports_torch_lazily(file: File) -> bool:

@@ -111,6 +111,16 @@ def place_of_identity(file: File, found: Reference) -> str | None:
     return None
 
 
+def is_listed_beside_others(file: File, found: Reference) -> bool:
+    """Tell whether a module stands in a list with that of another accelerator: ``[torch.cuda, torch.backends.mps]``."""
+    listed = file.tree.parents[file.tree.parents[found.node]]
+    of_cuda = found.name in file.names.modules and is_in_cuda(f"{found.name}.")
+    if not of_cuda or not isinstance(listed, (cst.List, cst.Tuple, cst.Set)):
+        return False
+    names = (file.tree.text(each.value).rpartition(".")[2] for each in listed.elements)
+    return not _BESIDE.isdisjoint(names)
+
+
 def in_a_row_of_its_own(file: File, node: cst.CSTNode) -> bool:
     """Tell whether a name stands in CUDA's row of a table that has a row for another accelerator.
 

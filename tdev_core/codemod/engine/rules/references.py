@@ -48,6 +48,7 @@ from tdev_core.codemod.engine.rules.kept_names import (
     in_a_row_of_its_own,
     is_asked_for_a_handle,
     is_for_its_cache,
+    is_listed_beside_others,
     is_loaded_again,
     is_put_back,
     place_of_identity,
@@ -301,6 +302,10 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
     if name in names.modules and is_loaded_again(file, found):
         message = f"{name} is loaded again, which tdev's own module does not do to it; {LEFT}"
         kept_question(file, found, REFERENCE, message, "note")
+        return
+    if is_listed_beside_others(file, found):
+        message = f"{name} stands beside the modules of other accelerators; {LEFT}"
+        kept_question(file, found, ARMS, message, "note")
         return
     if call is None and is_put_back(file, found):
         message = f"what {name} is set to stays torch's, and what it was with that; {LEFT}"

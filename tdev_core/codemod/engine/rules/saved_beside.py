@@ -114,6 +114,8 @@ _MOST = 50
 """The calls in a file that save something, beyond which none is looked into."""
 _LARGEST = 64 << 20
 _SAVES = ("save", "torch_save")
+_FILLS = frozenset("append add extend insert setdefault update".split())
+"""The methods of lists, sets and dictionaries whose last argument they hold from then on."""
 _STARTS = (b"PK", b"\x80")
 """What begins the two forms in which torch saves: a ZIP archive, which compresses nothing, and a pickle."""
 
@@ -431,10 +433,16 @@ class _Saved:
                     isinstance(p, ast.Name) and p.id == name for p in parts
                 ):
                     given.append(value)
-                case ast.Call(
-                    func=ast.Attribute(value=ast.Name(id=each), attr="append"), args=[value]
-                ) if each == name:
+                case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=each))], value=value) if (
+                    each == name
+                ):
                     given.append(value)
+                case ast.AugAssign(target=ast.Name(id=each), value=value) if each == name:
+                    given.append(value)
+                case ast.Call(func=ast.Attribute(value=ast.Name(id=each), attr=attr)) if (
+                    each == name and attr in _FILLS
+                ):
+                    given += [*node.args[-1:], *(keyword.value for keyword in node.keywords)]
                 case _:
                     pass
         if not given and home is not None:
