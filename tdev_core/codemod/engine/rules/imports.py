@@ -759,8 +759,13 @@ def _torchs_import_around(file: File, scope: Scope) -> Binding | None:
 
 
 def _is_given_torch(file: File) -> bool:
-    """Tell whether a file has torch from another module, which may have none: ``from .compat import has_torch, torch``."""
-    return any(b.name == "torch" and b.kind == "from" for b in every_binding(file))
+    """Tell whether a file has torch from another module, which may have none: ``from .compat import has_torch, torch``.
+
+    What a module of the tree surely has is torch's own by now.
+    """
+    return any(
+        b.name == "torch" and b.kind == "from" and b.target != "torch" for b in every_binding(file)
+    )
 
 
 def _imports_torch_lazily(file: File) -> bool:

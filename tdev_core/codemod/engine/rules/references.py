@@ -414,6 +414,8 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
     rest = name[len(routed) + 1 :]
     if routed == "torch.cuda" and rest.startswith("_"):
         file.find(PRIVATE, found.node, f"{name} is private to torch; tdev mirrors public names")
+        if name == "torch.cuda._initialized":
+            leave_what_it_opens(file, found.node)  # it is false wherever there is no CUDA
         return
     if name in ASKED:
         if found.node in chosen:

@@ -121,7 +121,7 @@ def is_answered(file: File, node: cst.Import | cst.ImportFrom) -> bool:
         or tree is not None
         and top in tree.put_in_place  # which the stand-in's modules would not follow
         or not whole
-        or _asks_for_what_it_lacks(node, name)
+        or _asks_for_what_it_lacks(file, node, name)
         or _unpacks_another_number(file, node)
     ):
         return False
@@ -153,11 +153,18 @@ def _is_bound_again(file: File, top: str) -> bool:
     )
 
 
-def _asks_for_what_it_lacks(node: cst.Import | cst.ImportFrom, module: str) -> bool:
-    """Tell whether an import names what the stand-in lacks: no machine would have it from there."""
+def _asks_for_what_it_lacks(file: File, node: cst.Import | cst.ImportFrom, module: str) -> bool:
+    """Tell whether a file names what the stand-in lacks: no machine would have it from there.
+
+    In its import; of a package that can be imported anywhere, ``import pynvml``, wherever it is used.
+    """
     names: list[str] = []
-    if isinstance(node, cst.ImportFrom) and not isinstance(node.names, cst.ImportStar):
-        names = [dotted(alias.name) or "" for alias in node.names]
+    if isinstance(node, cst.ImportFrom):
+        if not isinstance(node.names, cst.ImportStar):
+            names = [dotted(alias.name) or "" for alias in node.names]
+    elif stand_ins()[module.partition(".")[0]].loads:
+        called = node.names[0].evaluated_alias or module
+        names = re.findall(rf"(?<![\w.]){re.escape(called)}\.(\w+)", file.code)
     return lacks(module, names)
 
 
