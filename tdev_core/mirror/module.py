@@ -9,7 +9,14 @@ import operator
 import sys
 import threading
 from collections.abc import Iterable, Mapping
-from types import BuiltinFunctionType, CodeType, FunctionType, MappingProxyType, ModuleType
+from types import (
+    BuiltinFunctionType,
+    CodeType,
+    FrameType,
+    FunctionType,
+    MappingProxyType,
+    ModuleType,
+)
 from typing import Any
 
 from tdev_core.mirror import newer, versions
@@ -140,7 +147,7 @@ class MirrorModule(ModuleType):
             super().__delattr__(name)
             return
         delattr(state.source, name)
-        self.__dict__.pop(name, None)
+        _forget(self, name)
 
     def __eq__(self, other: object) -> bool:
         """Tell whether ``other`` is the torch module behind this one, or another mirror of it.
@@ -163,11 +170,16 @@ class MirrorModule(ModuleType):
 class WatchedModule(ModuleType):
     """A module of torch's that a mirror answers for in CUDA's place: what a program puts in it stands in the mirror, too.
 
-    As on CUDA, where the two are one: a test that pretends something of ``torch.cuda`` need not know who asks.
+    As on CUDA, where the two are one: a test that pretends something of ``torch.cuda`` need not know who asks. What torch
+    itself puts there is no such thing: a library that uses a GPU beside the active backend has it set the GPU's generators.
     """
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name[:1] != "_" and not isinstance(value, ModuleType):
+        if (
+            name[:1] != "_"
+            and not isinstance(value, ModuleType)
+            and not _is_torch(sys._getframe(1))
+        ):
             mirror = sys.modules.get("tdev" + self.__name__[len("torch") :])
             state: State | None = mirror.__dict__.get(STATE) if mirror is not None else None
             if mirror is None or state is None:
@@ -177,6 +189,11 @@ class WatchedModule(ModuleType):
             elif _is_own(state, name):
                 _fake_in_mirror(mirror, state, name, value)
         super().__setattr__(name, value)
+
+
+def _is_torch(frame: FrameType) -> bool:
+    """Tell whether it is torch's own code that runs there."""
+    return str(frame.f_globals.get("__name__")).partition(".")[0] == "torch"
 
 
 _BEFORE = "__tdev_before__"
@@ -202,6 +219,7 @@ def become(module: ModuleType, state: State) -> None:
     # A class of its own, for its properties.
     module.__class__ = type(MirrorModule.__name__, (MirrorModule,), {"__module__": __name__})
     copyreg.pickle(module.__class__, _by_name)
+    _give_back_names(module, state)
     # Not on CUDA, where the mirror has nothing of its own that torch has.
     own = bool(state.elsewhere) or any(hasattr(state.source, name) for name in state.routed)
     if own and _is_cudas(state.source):
@@ -211,6 +229,21 @@ def become(module: ModuleType, state: State) -> None:
         if theirs is not MISSING and value is not theirs and _is_own(state, name):
             state.faked[name] = module.__dict__.get(name, MISSING), theirs, value
             module.__dict__[name] = value
+
+
+def _give_back_names(module: ModuleType, state: State) -> None:
+    """Have who asks a mirror for what its body imports for itself get torch's, where torch has something of that name.
+
+    ``torch._compile`` is a module of torch's, ``torch.jit.annotations`` too, and ``torch.distributed._Backend`` a class.
+    """
+    for name, ours in module.__dict__.items():
+        if not _is_own(state, name) and getattr(state.source, name, ours) is not ours:
+            setattr(type(module), name, property(functools.partial(_torchs, name=name)))
+
+
+def _torchs(module: MirrorModule, name: str) -> Any:
+    value = getattr(module.__dict__[STATE].source, name)
+    return _mirrored(value) if isinstance(value, ModuleType) else value
 
 
 def _by_name(module: ModuleType) -> tuple[Any, tuple[str]]:
@@ -241,7 +274,13 @@ def _set_in_torch(mirror: MirrorModule, state: State, name: str, value: Any) -> 
     if isinstance(getattr(state.source, name, None), ModuleType):
         state.replaced.add(name)
     setattr(state.source, name, value)
-    mirror.__dict__.pop(name, None)
+    _forget(mirror, name)
+
+
+def _forget(mirror: MirrorModule, name: str) -> None:
+    """Drop what a mirror keeps of torch's; not what its body has imported by such a name, which that goes on calling."""
+    if name not in vars(type(mirror)):
+        mirror.__dict__.pop(name, None)
 
 
 def _is_cudas(source: ModuleType) -> bool:

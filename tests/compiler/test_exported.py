@@ -80,7 +80,7 @@ def test_a_program_that_was_exported_on_cuda(tmp_path: Path, backend: str) -> No
     wanted = run(EXPORT, str(path), preload=COMPILER)
     as_from_cuda(path)
     assert b'"type": "cuda"' in path.read_bytes()
-    with pytest.raises(AssertionError, match="not compiled with CUDA|NVIDIA driver"):
+    with pytest.raises(AssertionError, match="not compiled with CUDA|NVIDIA driver|No CUDA GPUs"):
         run("import sys, torch; torch.export.load(sys.argv[1])", str(path))
     assert run(LOAD, str(path), preload=COMPILER, TDEV_BACKEND=backend) == wanted
 

@@ -53,7 +53,12 @@ def ended() -> Iterator[None]:
         (None, 0, "nccl", "cuda:nccl"),
         (None, torch.device("cuda", 0), "nccl", "cuda:nccl"),
         (None, torch.device("cpu"), "gloo", "cpu:gloo,cuda:gloo"),
-        (None, None, "undefined", "cpu:gloo"),
+        (
+            None,
+            None,
+            "undefined",
+            "cpu:gloo,cuda:gloo" if torch.cuda.is_available() else "cpu:gloo",
+        ),
     ],
 )
 def test_a_group_is_called_what_the_program_called_it(

@@ -15,6 +15,7 @@ import torch
 from generator.facts.pin import installed_version
 from generator.plan import cells
 from generator.union import release
+from tdev_core.backend import Backend, current
 from tests.catalog import catalog, joined
 from tests.distributed.test_distributed import COLLECTIVES, TRAINING  # noqa: E402
 from tests.mirror import exercise, exercise_operators
@@ -165,6 +166,7 @@ def test_inherited_is_what_the_mirror_hands_out_as_torchs_own() -> None:
                 assert (row[backend]["evidence"] == "inherited") == own, (name, backend)
 
 
+@pytest.mark.skipif(current() is Backend.CUDA, reason="calls what answers on the CPU")
 class TestACallThatNobodyLooksAt:
     """It is no evidence, however it ends."""
 

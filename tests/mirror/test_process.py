@@ -69,7 +69,9 @@ def test_fork_after_import() -> None:
     code = """
         import os
         import tdev as torch
-        torch.zeros(2, device="cuda"); torch.cuda.manual_seed(0)
+        if torch.device_type() != "cuda":  # where no child can go on with what was begun, under torch either
+            torch.zeros(2, device="cuda")
+        torch.cuda.manual_seed(0)
         child = os.fork()
         if child == 0:
             ok = torch.ones(2).cuda().sum().item() == 2 and not torch.cuda._is_in_bad_fork()
@@ -117,12 +119,13 @@ def test_numpy_interop() -> None:
 def test_names_that_large_frameworks_reach_for() -> None:
     code = """
         import tdev as torch
+        torch.cuda.init()  # before which CUDA has no generators
         assert len(torch.cuda.default_generators) == max(torch.cuda.device_count(), 0) or torch.cuda.default_generators
         torch.cuda.random.get_rng_state()
         ran = []
         torch.cuda._lazy_call(lambda: ran.append(1))
         assert torch.cuda._is_in_bad_fork() is False
-        assert int(torch.version.cuda.split(".")[0]) == 0
+        assert (int(torch.version.cuda.split(".")[0]) > 0) == (torch.device_type() == "cuda")
         torch._C, torch._dynamo.config, torch._foreach_add_, torch._inductor, torch.utils._pytree
     """
     run(code)

@@ -165,6 +165,7 @@ def test_the_header_and_the_skipped(tmp_path: Path) -> None:
     )
     arguments = ("-m", "pytest", "-p", "tdev.pytest_plugin", "-p", "no:cacheprovider", "test_it.py")
     cache = {"TDEV_CACHE_DIR": str(tmp_path / "cache"), "TDEV_SIM_DEVICES": "2"}
+    cache["CUDA_VISIBLE_DEVICES"] = ""
     plain = forkserver.python(*arguments, cwd=tmp_path, env=forkserver.environment(**cache))
     assert "tdev: backend cpu (torch finds neither CUDA nor MPS)\n" in plain.stdout, plain.stderr
     assert "tdev: 1 test was skipped for want of CUDA. TDEV_BACKEND=sim runs them" in plain.stdout
