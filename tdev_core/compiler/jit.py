@@ -41,7 +41,8 @@ def script(
     # What this call compiles with it is translated too; what others have compiled, even meanwhile, is theirs.
     with _scripting:
         before = {function.qualified_name for function in torchscript.compiled_functions()}
-        result = torch.jit.script(obj, optimize, _frames_up + _frames(), _rcb, example_inputs)
+        given = optimize, _frames_up + _frames(), _rcb, example_inputs
+        result = torch.jit.script(obj, *(given if _is_torchs(torch.jit.script) else ()))
         for function in list(jit_calls.called(_graphs(result), _classes(result))):
             if function.qualified_name not in before:
                 _translate_graph(function.graph)
@@ -50,6 +51,11 @@ def script(
         if isinstance(result, torch.jit.ScriptModule):
             _translate_module(result)
     return result
+
+
+def _is_torchs(scripting: Any) -> bool:
+    """Tell whether no program has put something else in its place, which need not take what torch's does."""
+    return str(getattr(scripting, "__module__", "")).startswith("torch.")
 
 
 def _graphs(scripted: Any) -> list[Any]:

@@ -215,6 +215,26 @@ class TestPatch:
             assert tdev.version.cuda == "12.8"
         assert tdev.version.cuda is before and bool(before) == at_home
 
+    def test_what_stands_in_the_place_of_script_takes_what_it_likes(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """``torch.jit.script = lambda f, **k: f`` switches scripting off, in libraries too."""
+
+        def plus(x: torch.Tensor) -> torch.Tensor:
+            return x + 1
+
+        monkeypatch.setattr("torch.jit.script", lambda f, **options: f)
+        assert tdev.jit.script(plus) is plus is torch.jit.script(plus)
+
+    def test_a_mock_of_load_that_wraps_tdevs(self, tmp_path: Path) -> None:
+        """As a test has it in which ``torch`` is tdev: the string is torch's, the function is not."""
+        torch.save({"w": torch.ones(2)}, tmp_path / "w.pt")
+        with mock.patch("torch.load", wraps=tdev.load) as fake:
+            assert tdev.load(tmp_path / "w.pt")["w"].tolist() == [1, 1]
+            assert fake.call_count == 1
+            assert torch.load(tmp_path / "w.pt")["w"].tolist() == [1, 1]
+        assert tdev.load(tmp_path / "w.pt").keys() == {"w"}
+
     def test_a_patch_before_the_mirror_is_asked_for_the_first_time(self) -> None:
         code = """
             import sys

@@ -191,7 +191,7 @@ class _Kept:
 
     @cached_property
     def _opened(self) -> list[Span]:
-        """What a question for CUDA opens, and nothing else."""
+        """The places that a question for CUDA opens, and nothing else."""
         python = self._python
         if python is None:
             return []

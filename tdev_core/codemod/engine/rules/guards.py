@@ -104,6 +104,7 @@ _OTHER_VENDORS = re.compile(r"\b(?:MPS|Apple|AMD|ROCm|Intel|XPU|TPU)\b")
 # Other programs that only know NVIDIA's devices.
 _RUNTIME = re.compile(
     rf"CUDAExecutionProvider|[\"']flash_attention_\d[\"']|{_NVIDIA}|{_GPU_PACKAGES}"
+    r"|\bfaiss\.(?:StandardGpuResources|Gpu\w+|index_cpu_to_(?:all_)?gpus?\w*|get_num_gpus)\b"
 )
 _ATTENTION = re.compile(r"\battn_(?:backend|implementation)\b|(?i:(?<![a-z])flex_?att)")
 # NVIDIA's loader of data, and the word that it takes for a device.

@@ -122,7 +122,7 @@ def _is_list_of_doubles(node: ast.expr) -> bool:
 
 
 class _Code:
-    """What is said in a function, a class or a module of dtypes, and of what lies on a device."""
+    """The words of a function, a class or a module for dtypes, and for what lies on a device."""
 
     def __init__(self, scope: ast.AST, names: frozenset[str] | None) -> None:
         self._names = names
