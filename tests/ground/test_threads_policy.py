@@ -56,6 +56,7 @@ THREADS_OWN = {
     "metrics.counters._answering": "whether the thread answers a call that is counted",
     "cuda.amp._switched": "what the thread's autocast was before it was switched on",
     "cuda.nvtx._local": "the thread's open ranges",
+    "compiler.archives._entered": "whether the thread is in a load, which a stand-in of torch.load may ask for again",
     "packages.interpreter.launches._running": "the kernel that the thread interprets, and its arguments' memory",
     "shims.moved._default": "whether the thread's default device is the accelerator's",
     "shims.tensortypes._set_by_type": "the default device that the thread has by a tensor type",
