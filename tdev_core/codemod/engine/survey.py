@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
-from pathlib import Path, PurePath
+from pathlib import PurePath
 
 from tdev_core.codemod.engine.api import ProgramTree
 from tdev_core.codemod.engine.constants import Constants
@@ -232,7 +232,6 @@ _FROM_A_LIBRARY = re.compile(
     rb"\n(?:import|from)[ \t]+(?:%s)\b" % "|".join(sorted(LIBRARIES)).encode()
 )
 _FROM_A_FOLDER = re.compile(rb"^(?:import|from)[ \t]+(\w+)\.(\w+)", re.MULTILINE)
-# Packages that take the very word which a command line takes: `WhisperModel(name, device=args.device)`.
 _CHOSEN_AT_THE_MARGIN = re.compile(
     rb"^(?i:\w*device)[ \t]*=[^\n=]*\bcuda\.is_available\(", re.MULTILINE
 )
@@ -241,6 +240,7 @@ _HOLDERS_BYTES = [name.encode() for name in sorted(_HOLDERS)]
 _FROM_A_HOLDER = re.compile(
     rb"^[ \t]*(?:import|from)[ \t]+(%s)\b" % b"|".join(_HOLDERS_BYTES), re.MULTILINE
 )
+# Packages that take the very word which a command line takes: `WhisperModel(name, device=args.device)`.
 _TOLD_BY_NAME = [(name, f"import {name}".encode()) for name in ("faster_whisper", "ctranslate2")]
 
 
@@ -340,7 +340,8 @@ class Survey:
         self._staying_uses: set[bytes] = set()
         self._switches: set[bytes] = set()
         self._built_on: set[str] = set()
-        self._own_holders: set[str] = set()
+        self.holders_seen: set[PurePath] = set()
+        """Packages that are called as such that hold torch's tensors on CUDA and the CPU alone."""
         self._holders = False
         self._by_cuda_alone: set[str] = set()
         self._unable: tuple[dict[str, str], dict[str, str]] = {}, {}
@@ -412,8 +413,8 @@ class Survey:
             self._holders = True
             if b"cuda.is_available" in raw and _CHOSEN_AT_THE_MARGIN.search(raw) is not None:
                 self._held_devices[own] = holders()[held[1].decode()].called
-        if is_package and own in _HOLDERS and _is_project(parent):
-            self._own_holders.add(own)
+        if is_package and own in _HOLDERS:
+            self.holders_seen.add(parent)
         if is_package and home is not None and _is_called_as_scripts(parent.name):
             self._inner.add(dotted_name(path, top, home))
         tests = is_for_tests(path)
@@ -789,7 +790,6 @@ class Survey:
             chooses=self._chooses,
             remains=self._remains,
             built_on=frozenset(self._built_on),
-            own_holders=frozenset(self._own_holders),
             cuda_choosers=_cuda_choosers(every) if self._holders else frozenset(),
             by_cuda_alone=frozenset(self._by_cuda_alone),
             unable=with_users(*self._unable, self._callers.every, stems),
@@ -852,23 +852,6 @@ def _cuda_choosers(texts: Iterable[bytes]) -> frozenset[str]:
         for found in functions
         if b"device" in found[1] and b"cuda.is_available(" in found[0] and b"return " in found[0]
     )
-
-
-def _is_project(package: PurePath) -> bool:
-    """Tell whether a package is that of the project in which it lies, by what that says it is called."""
-    called = re.compile(
-        rf"^[ \t]*name[ \t]*=[ \t]*[\"']?{package.name.replace('_', '[-_]')}\b",
-        re.MULTILINE | re.IGNORECASE,
-    )
-    for folder in package.parents[:2]:
-        for name in ("pyproject.toml", "setup.py", "setup.cfg"):
-            try:
-                text = Path(folder, name).read_text(encoding="utf-8", errors="replace")
-            except OSError:
-                continue
-            if called.search(text) is not None:
-                return True
-    return False
 
 
 def mocked_modules(raw: bytes) -> Iterator[tuple[str, frozenset[str]]]:

@@ -63,6 +63,23 @@ def torch_floor(directory: Path) -> tuple[Floor, str] | None:
     return None if _is_root(directory) else torch_floor(directory.parent)
 
 
+def is_its_project(package: Path) -> bool:
+    """Tell whether a package is that of the project in which it lies, by what that says it is called."""
+    called = re.compile(
+        rf"^[ \t]*name[ \t]*=[ \t]*[\"']?{package.name.replace('_', '[-_]')}\b",
+        re.MULTILINE | re.IGNORECASE,
+    )
+    for folder in package.absolute().parents[:2]:
+        for name in ("pyproject.toml", "setup.py", "setup.cfg"):
+            try:
+                text = (folder / name).read_text(encoding="utf-8", errors="replace")
+            except OSError:
+                continue
+            if called.search(text) is not None:
+                return True
+    return False
+
+
 # What a requirement allows at most: `torch==1.13.1`, `torch>=1.8,<2.0`, `torch (<=1.9)`.
 _MOST = re.compile(r"(==|~=|<=|<)\s*(\d+)(?!\d*\.\*)(?:\.(\d+))?(?:\.(\d+))?")
 

@@ -28,6 +28,7 @@ from tdev_core.codemod.engine import (
     may_need,
 )
 from tdev_core.codemod.files.discovery import Found
+from tdev_core.codemod.files.project import is_its_project
 from tdev_core.codemod.model import Kind
 
 _LIMIT = 4_000_000
@@ -57,7 +58,8 @@ def survey(files: Sequence[Found], style: Style) -> ProgramTree:
     for found in files:
         if found.kind is Kind.NOTEBOOK and not (found.skip or found.error):
             seen.see_cells("\n".join(_cells(found.path)))
-    tree = replace(seen.tree(), near=_near(files))
+    holders = frozenset(p.name for p in map(Path, seen.holders_seen) if is_its_project(p))
+    tree = replace(seen.tree(), near=_near(files), own_holders=holders)
     if style == "accelerator":
         held, opened = _held(read, files)
         tree = replace(tree, held=held, held_open=opened)

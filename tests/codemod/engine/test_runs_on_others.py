@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from tdev_core.codemod.engine import Names, Options, Survey, rewrite
 from tests.codemod.small_trees import migrated
 
 MADE = """import torch
@@ -71,19 +68,6 @@ def test_who_is_told_a_number_of_cudas_goes_with_it(given: str, kept: bool) -> N
     files = {"made.py": f"import torch\n\n\ndef made(n, ranks):\n{line}"}
     code = migrated({**files, "waits.py": WAITS, "wakes.py": WAITS}).code
     assert "tdev.empty(n, device=" in code and "tdev.cuda.current_device()" in code
-
-
-@pytest.mark.parametrize("called", ["pykeops", "images"])
-def test_the_project_of_a_package_that_knows_no_mps(tmp_path: Path, called: str) -> None:
-    """KeOps itself asks for KeOps, and what another project calls by its name is something else."""
-    (tmp_path / "setup.py").write_text(f'setup(\n    name="{called}",\n)\n')
-    package, seen = tmp_path / "pykeops", Survey(staying=False)
-    package.mkdir()
-    seen.see(package / "__init__.py", b"", "pykeops", tmp_path)
-    asks = "import torch\nfrom pykeops.torch import LazyTensor\n\nuse_cuda = torch.cuda.is_available()\n"
-    options = Options(tree=seen.tree())
-    found = rewrite(asks, Names.load(), options, filename=str(package / "sums.py"))
-    assert (found.code == asks) is (called == "pykeops")
 
 
 @pytest.mark.parametrize("held", [True, False])

@@ -728,3 +728,17 @@ def test_half_a_character_in_a_notebook_ends_no_survey() -> None:
     seen = Survey(staying=False)
     seen.see_cells("name = '\ud800'\ndevice = 'cuda'\n")
     assert seen.tree().names_cuda is not None
+
+
+@pytest.mark.parametrize("called", ["pykeops", "images"])
+def test_the_project_of_a_package_that_knows_no_mps(
+    place: Path, codemod: Callable[..., Ran], called: str
+) -> None:
+    """KeOps itself asks for KeOps, and what another project calls by its name is something else."""
+    asks = "import torch\nfrom pykeops.torch import LazyTensor\n\nuse_cuda = torch.cuda.is_available()\n"
+    (place / "setup.py").write_text(f'setup(\n    name="{called}",\n)\n')
+    (place / "pykeops").mkdir()
+    for name, text in {"__init__.py": "", "sums.py": asks}.items():
+        (place / "pykeops" / name).write_text(text)
+    codemod("--force", ".", engine=REAL)
+    assert ((place / "pykeops" / "sums.py").read_text() == asks) is (called == "pykeops")

@@ -225,7 +225,8 @@ _LIGHTNING = re.compile(r"^[ \t]*(?:import|from)[ \t]+(?:pytorch_)?lightning\w*\
 def after_what_refuses(file: File) -> None:
     """Leave what follows a call in its block that fails wherever there is no CUDA: ``check_output(["nvidia-smi"])``.
 
-    So does torch's own private start of CUDA, which goes on being that. By itself, or by a function at the margin of the file; and all that a script does which calls it as its program.
+    Torch's private start of CUDA fails there as well. By itself, or by a function at the margin of the file; and all that a
+    script does which calls it as its program.
     """
     source = file.tree.source
     if file.options.all or file.options.program:

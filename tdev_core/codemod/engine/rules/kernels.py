@@ -137,16 +137,23 @@ def runs_on_cuda_alone(file: File) -> bool:
         return True
     tries = "\nexcept" in file.tree.source and "raise" in file.tree.source
     own = file.options.tree.modules if file.options.tree is not None else frozenset()
-    python = file.python if tries or "vllm" in file.tree.source else None
+    may_work = "vllm" in file.tree.source and "vllm" not in own
+    python = file.python if tries or may_work else None
     if python is not None:
-        said = "without which this file raises an error, needs CUDA"
-        found = [(*each, said) for each in refused(python.module)]
-        said = "which this file is built on, runs on CUDA and ROCm alone"
-        found += [(*each, said) for each in workers(python.module.body, own)]
-        for place, needed, said in found:
-            at = python.span(place)[0]
-            said = f"{needed}, {said}; left as it is (--all rewrites it)"
-            file.find_at(CUDA_ONLY, at, said, "error" if "raises" in said else "warning")
+        for place, needed in refused(python.module):
+            said = f"{needed}, without which this file raises an error, needs CUDA"
+            file.find_at(
+                CUDA_ONLY, python.span(place)[0], f"{said}; left as it is (--all rewrites it)"
+            )
+            return True
+        for place, needed in workers(python.module.body, own):
+            said = f"{needed}, which this file is built on, runs on CUDA and ROCm alone"
+            file.find_at(
+                CUDA_ONLY,
+                python.span(place)[0],
+                f"{said}; left as it is (--all rewrites it)",
+                "warning",
+            )
             return True
     why = file.options.tree.needs_cuda.get(file.filename) if file.options.tree is not None else None
     if why is not None:
