@@ -111,6 +111,12 @@ def _parser() -> argparse.ArgumentParser:
         help="also the project's tests, which are else left as they are: tdev.pytest_plugin runs them",
     )
     add(
+        "--partial",
+        action="store_true",
+        default=None,
+        help="also projects of which too much would stay CUDA's, which are else left as they are",
+    )
+    add(
         "--include",
         action="append",
         metavar="GLOB",

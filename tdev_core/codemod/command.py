@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -62,6 +63,7 @@ def run(arguments: argparse.Namespace, engine: str) -> int:
         write=writes and session is None,
         keep_bytes=arguments.diff or judge is not None or session is not None,
         engine=engine,
+        whole=_is_of_projects(arguments, settings),
     )
     summary = Summary(writes)
     kept: list[FileResult] = []
@@ -102,6 +104,13 @@ def run(arguments: argparse.Namespace, engine: str) -> int:
     if not arguments.quiet:
         err(summary.sentence() if folded else summary.table())
     return summary.exit_status
+
+
+def _is_of_projects(arguments: argparse.Namespace, settings: Settings) -> bool:
+    """Tell whether the run is over projects as wholes: not over files that were named, new lines, or what a person decides on."""
+    if settings.partial or arguments.interactive or arguments.since is not None:
+        return False
+    return any(os.path.isdir(path) for path in arguments.paths)
 
 
 def _say_floor(files: Sequence[Found], summary: Summary) -> None:

@@ -1,7 +1,7 @@
 """Reads the settings of a run, and ``[tool.tdev]`` of the nearest ``pyproject.toml`` where they come from.
 
-Keys (all optional): ``style``, ``target``, ``annotate``, ``docs``, ``all``, ``tests``, ``include``, ``exclude``,
-``jobs``, ``max-file-size``, ``keep`` (what comments say on lines that stay); and ``libraries``, for ``tdev run`` and the pytest plugin. The command line
+Keys (all optional): ``style``, ``target``, ``annotate``, ``docs``, ``all``, ``tests``, ``partial``, ``include``,
+``exclude``, ``jobs``, ``max-file-size``, ``keep`` (what comments say on lines that stay); and ``libraries``, for ``tdev run`` and the pytest plugin. The command line
 wins over the file. A key that is not in this list, or a value of the wrong type, is an error that names
 the file and the key: a misspelt ``exclude`` must not end in rewritten files.
 """
@@ -34,6 +34,7 @@ class Settings:
     docs: bool = False
     all: bool = False
     tests: bool = False
+    partial: bool = False
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     jobs: int = 0
@@ -89,6 +90,7 @@ _READERS: Mapping[str, Callable[[object], Any]] = {
     "docs": _flag,
     "all": _flag,
     "tests": _flag,
+    "partial": _flag,
     "include": _patterns,
     "exclude": _patterns,
     "keep": _patterns,

@@ -20,7 +20,7 @@ def config(directory: Path, text: str) -> Path:
 def test_every_key_is_read(place: Path) -> None:
     path = config(
         place,
-        '[tool.tdev]\nstyle = "alias"\ntarget = "tdev"\nannotate = true\ndocs = true\nall = true\ntests = true\n'
+        '[tool.tdev]\nstyle = "alias"\ntarget = "tdev"\nannotate = true\ndocs = true\nall = true\ntests = true\npartial = true\n'
         'include = ["*.py"]\nexclude = ["vendor/"]\njobs = 3\nmax-file-size = 10\n'
         'libraries = ["accelerate"]\nkeep = ["only-cuda"]\n',
     )
@@ -28,6 +28,7 @@ def test_every_key_is_read(place: Path) -> None:
         place.resolve(),
         "alias",
         "tdev",
+        True,
         True,
         True,
         True,

@@ -63,6 +63,21 @@ def torch_floor(directory: Path) -> tuple[Floor, str] | None:
     return None if _is_root(directory) else torch_floor(directory.parent)
 
 
+@lru_cache(maxsize=4096)
+def project_of(directory: Path) -> Path | None:
+    """Return the root of the project around a directory: what can be installed from it says so there. None where nothing does."""
+    declared = toml(directory / "pyproject.toml")
+    tools = declared.get("tool")
+    if "project" in declared or isinstance(tools, dict) and not _BUILDERS.isdisjoint(tools):
+        return directory
+    if any(os.path.exists(directory / name) for name in ("setup.py", "PKG-INFO")):
+        return directory
+    return None if _is_root(directory) else project_of(directory.parent)
+
+
+_BUILDERS = frozenset({"poetry", "flit"})
+
+
 def is_its_project(package: Path) -> bool:
     """Tell whether a package is that of the project in which it lies, by what that says it is called."""
     called = re.compile(

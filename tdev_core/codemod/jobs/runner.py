@@ -22,6 +22,7 @@ from tdev_core.codemod.files.project import is_type_checked, torch_floor
 from tdev_core.codemod.files.suites import is_of_a_suite
 from tdev_core.codemod.jobs.pool import Pool, default_jobs
 from tdev_core.codemod.jobs.process import ENGINE, Job, load_engine
+from tdev_core.codemod.jobs.projects import Item, decided, project_around
 from tdev_core.codemod.jobs.surveying import survey
 from tdev_core.codemod.model import FileResult, Kind, Outcome, Status
 from tdev_core.codemod.text import is_generated
@@ -44,6 +45,8 @@ class Plan:
     keep_bytes: bool = False
     """Keep a changed file's old bytes in its result (for a diff)."""
     engine: str = ENGINE
+    whole: bool = False
+    """Whether the files are all of their projects: one that would stay CUDA's for the most part is left as it is."""
 
 
 def options(settings: Settings) -> Options:
@@ -66,13 +69,21 @@ def run(
     """
     tree, reading = survey(files, options(plan.settings).style), _Reader(plan)
     jobs = plan.settings.jobs or min(default_jobs(), _worth_starting(files))
+    whole = plan.whole and any(project_around(found) is not None for found in files)
     with Pool(jobs, plan.engine, tree) as pool:
         with closing(pool.map(reading.jobs(files))) as outcomes:
-            for found, known, raw in reading.in_order(files, outcomes):
+            done = _counted(reading.in_order(files, outcomes), seen)
+            for found, known, raw in decided(done) if whole else done:
                 # An interrupt waits until the file that was just written is counted and named.
                 with write.deferred_interrupts() if plan.write and known.new else nullcontext():
                     yield _finish(found, known, raw, plan)
-                seen()
+
+
+def _counted(items: Iterable[Item], seen: Callable[[], None]) -> Iterator[Item]:
+    """Yield what comes; ``seen`` is called for each when the next one is asked for."""
+    for item in items:
+        yield item
+        seen()
 
 
 def _worth_starting(files: Iterable[Found]) -> int:

@@ -24,6 +24,8 @@ class Summary:
     """Files with anything to change or to look at."""
     found_in: Counter[str] = field(default_factory=Counter)
     """Files in which a rule changes or finds something."""
+    left: dict[str, None] = field(default_factory=dict)
+    """The projects that are left as they are, and why, each once."""
     interrupted: int = 0
     """The exit status of a run that Ctrl-C or SIGTERM ended, else 0."""
 
@@ -35,6 +37,8 @@ class Summary:
             self.other_files += bool(result.outcome.remarks)
             return
         self.files[result.status] += 1
+        if result.status is Status.UNCHANGED and result.outcome.message:
+            self.left.setdefault(result.outcome.message)
         changed = result.status is Status.CHANGED
         if changed:
             self.changes.update(change.rule for change in result.outcome.changes)
@@ -100,7 +104,7 @@ class Summary:
             left = "says CUDA and is left as it is" if one else "say CUDA and are left as they are"
             others = f" {places} in {where} {left}."
         none = "no file was done" if self.interrupted else "no files to look at"
-        return stopped + (", ".join(parts) or none) + "." + others
+        return " ".join([stopped + (", ".join(parts) or none) + "." + others, *self.left])
 
 
 def _files(count: int) -> str:

@@ -1,0 +1,95 @@
+"""Leaves a project as it is where too much of it would go on needing CUDA: half a migration helps nobody.
+
+A maintainer merges what gives a project other devices. Where kernels, capabilities and packages of CUDA stay at every
+turn, the seeds and streams between them are rewritten for nothing; there the findings are what helps, and
+``--partial`` rewrites what can be rewritten all the same. Scripts and notebooks that belong to no project are judged by nothing
+but themselves.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tdev_core.codemod.engine import IMPORT_RULES
+from tdev_core.codemod.files.discovery import Found
+from tdev_core.codemod.files.project import project_of
+from tdev_core.codemod.model import Change, Kind, Outcome, Remark, Status
+
+Item = tuple[Found, Outcome, "bytes | None"]
+
+_ANY_PROJECT, _CHANGES_FOR_ONE = 4, 4
+"""What may stay in any project, and how many changes make up for one more that does.
+
+Read off 116 released projects, whose hunks maintainers' eyes had accepted or refused one by one: beyond this, every second one
+was refused.
+"""
+
+_ADOPTED = re.compile(rb"^[ \t]*(?:import|from)[ \t]+tdev\b", re.MULTILINE)
+_TELL_NOTHING = frozenset({"test", "doctest", "other-file"})
+"""Rules of what stays whatever becomes of the project."""
+
+
+@dataclass
+class _Count:
+    """The places of a project that name CUDA: those that would change, and those that stay."""
+
+    changed: int = 0
+    stay: int = 0
+    adopted: bool = False
+    """Whether the project imports tdev: it has decided, and what is new in it is migrated."""
+
+    @property
+    def is_left(self) -> bool:
+        """Whether the project is left as it is."""
+        most = _ANY_PROJECT + self.changed / _CHANGES_FOR_ONE
+        return bool(self.changed) and not self.adopted and self.stay > most
+
+
+def decided(items: Iterable[Item]) -> Iterator[Item]:
+    """Yield what came of each file, once all are known; those of a project that is left change nothing."""
+    known = [(item, project_around(item[0])) for item in items]
+    counts: dict[Path, _Count] = {}
+    for (found, outcome, raw), project in known:
+        if project is None or found.kind not in (Kind.PYTHON, Kind.NOTEBOOK):
+            continue
+        count = counts.setdefault(project, _Count())
+        count.changed += sum(c.rule not in IMPORT_RULES for c in outcome.changes)
+        count.stay += sum(r.rule not in _TELL_NOTHING for r in outcome.remarks)
+        count.adopted = count.adopted or raw is not None and _ADOPTED.search(raw) is not None
+    said = {project: _said(project, count) for project, count in counts.items() if count.is_left}
+    for (found, outcome, raw), project in known:
+        if project in said and outcome.status is Status.CHANGED:
+            outcome = _left(outcome, said[project])
+        yield found, outcome, raw
+
+
+def project_around(found: Found) -> Path | None:
+    """Return the root of the project that a file belongs to; None for one that belongs to none."""
+    return project_of(found.path.absolute().parent)
+
+
+def _said(project: Path, count: _Count) -> str:
+    return (
+        f"{project.name} is left as it is: {count.stay:,} of the {count.stay + count.changed:,} places in it "
+        f"that name CUDA stay CUDA's (--partial rewrites the other {count.changed:,})."
+    )
+
+
+def _left(outcome: Outcome, message: str) -> Outcome:
+    """Return what is told of a file that would change; what its imports would have answered is told as well."""
+    told = [_told(change) for change in outcome.changes if change.rule not in IMPORT_RULES]
+    remarks = (*outcome.remarks, *outcome.resting, *told)
+    return Outcome(Status.UNCHANGED, message, remarks=remarks)
+
+
+def _told(change: Change) -> Remark:
+    return Remark(
+        change.rule,
+        change.place,
+        f"{change.message} with --partial",
+        "warning",
+        change.name or change.before,
+    )
