@@ -23,6 +23,7 @@ from tdev_core.mirror.aliases import AliasFinder, finder_of, install_finder
 from tdev_core.mirror.deprecation import deprecated_as
 from tdev_core.mirror.metadata import with_metadata
 from tdev_core.mirror.module import MISSING, MirrorModule, State, become, torchs_own
+from tdev_core.mirror.namespace import own_names
 from tdev_core.shims import calls
 
 __all__ = ["AliasFinder", "MirrorModule", "adopt", "install_finder", "load"]
@@ -61,7 +62,7 @@ def adopt(
     """
     original_module = load(source, generated_from)
     module = sys.modules[name]
-    namespace = module.__dict__
+    namespace = own_names(module)
     at_home = home is not None and current() is home
     kept: list[str] = []
     lost: list[str] = []

@@ -20,15 +20,19 @@ from types import (
 from typing import Any
 
 from tdev_core.mirror import newer, versions
+from tdev_core.mirror.namespace import MARK, Namespace, needs_own, own_names
 from tdev_core.mirror.suggest import NoSuchName
 
 __all__ = ["MISSING", "STATE", "MirrorModule", "State", "become", "torchs_own", "watch"]
 
-STATE = "__tdev_mirror__"
+STATE = f"{MARK}mirror__"
 """Where a mirror keeps its :class:`State`."""
 
-_SOURCE = "__tdev_source__"
+_SOURCE = f"{MARK}source__"
 """Where it keeps the torch module behind it."""
+
+_NAMESPACE = f"{MARK}namespace__"
+"""Where it keeps what others see as its ``__dict__``."""
 
 MISSING = object()
 
@@ -85,8 +89,14 @@ class MirrorModule(ModuleType):
     # the plain one. They differ in what is raised for a missing name, which is ours to say.
     __getattribute__ = object.__getattribute__
 
+    @property
+    def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
+        """The names of torch's module, each with what the mirror answers: see :class:`Namespace`."""
+        own = own_names(self)
+        return own if needs_own(sys._getframe().f_back) else own.get(_NAMESPACE, own)
+
     def __getattr__(self, name: str) -> Any:
-        state: State = self.__dict__[STATE]
+        state: State = own_names(self)[STATE]
         home = state.elsewhere.get(name)
         if home is not None:
             module, _, attribute = home.partition(":")
@@ -97,7 +107,7 @@ class MirrorModule(ModuleType):
                     raise _lost(name, state) from None
                 # An AttributeError from here would read as "torch has no such name".
                 raise ImportError(f"{module} could not be loaded: {error}", name=module) from error
-            self.__dict__[name] = value
+            own_names(self)[name] = value
             return value
         if name in state.lost:
             raise _lost(name, state)
@@ -114,18 +124,19 @@ class MirrorModule(ModuleType):
         if versions.differs(state.generated_from):
             instead = newer.answer(state.source.__name__, name, value, state.generated_from)
             if instead is not value:
-                self.__dict__[name] = instead
+                own_names(self)[name] = instead
                 return instead
-        if isinstance(value, ModuleType):
+        # By its type: `isinstance` asks a value for its class too, and some of torch's warn of any question.
+        if issubclass(type(value), ModuleType):
             value = _mirrored(value)
-            self.__dict__[name] = value
+            own_names(self)[name] = value
         elif _is_torchs(value if callable(value) else type(value)):
             # Neither a flag nor what a program has put there for a while, in the place of a submodule perhaps.
             setattr(type(self), name, property(operator.attrgetter(f"{_SOURCE}.{name}")))
         return value
 
     def __setattr__(self, name: str, value: Any) -> None:
-        state: State | None = self.__dict__.get(STATE)
+        state: State | None = own_names(self).get(STATE)
         if state is None:  # the module's body has not run yet
             super().__setattr__(name, value)
         elif isinstance(value, ModuleType) and value.__name__ == f"{self.__name__}.{name}":
@@ -139,13 +150,15 @@ class MirrorModule(ModuleType):
             _set_in_torch(self, state, name, value)
 
     def __delattr__(self, name: str) -> None:
-        state: State | None = self.__dict__.get(STATE)
+        state: State | None = own_names(self).get(STATE)
         if state is None or _is_own(state, name):
             if state is not None and name in state.faked:
                 # `mock.patch` undoes so what the mirror loaded as it was asked for: it will load that again.
                 _put_back_in_torch(state, name)
             super().__delattr__(name)
             return
+        if isinstance(own_names(state.source).get(name), ModuleType):
+            state.replaced.add(name)  # who puts the mirror's back means torch's, too
         delattr(state.source, name)
         _forget(self, name)
 
@@ -161,7 +174,7 @@ class MirrorModule(ModuleType):
         return hash(_behind(self))
 
     def __dir__(self) -> Iterable[str]:
-        state: State = self.__dict__[STATE]
+        state: State = own_names(self)[STATE]
         there = {*dir(state.source)}
         lost = {*state.lost, *(name for name in state.partial if name not in there)}
         return sorted({*there, *state.routed, *state.elsewhere} - lost)
@@ -181,7 +194,7 @@ class WatchedModule(ModuleType):
             and not _is_torch(sys._getframe(1))
         ):
             mirror = sys.modules.get("tdev" + self.__name__[len("torch") :])
-            state: State | None = mirror.__dict__.get(STATE) if mirror is not None else None
+            state: State | None = own_names(mirror).get(STATE) if mirror is not None else None
             if mirror is None or state is None:
                 # Not loaded yet, nor is it now: who sets it may be in the middle of a compilation.
                 before = self.__dict__.setdefault(_BEFORE, {})
@@ -196,13 +209,13 @@ def _is_torch(frame: FrameType) -> bool:
     return str(frame.f_globals.get("__name__")).partition(".")[0] == "torch"
 
 
-_BEFORE = "__tdev_before__"
+_BEFORE = f"{MARK}before__"
 """Where such a module keeps what was in the places that a program has put something in before the mirror was loaded."""
 
 
 def torchs_own(module: ModuleType, name: str) -> Any:
     """Return what torch has by a name, whatever a program has put there for a while; :data:`MISSING` where it has nothing."""
-    before: Mapping[str, Any] = module.__dict__.get(_BEFORE, _NOTHING)
+    before: Mapping[str, Any] = own_names(module).get(_BEFORE, _NOTHING)
     return before[name] if name in before else getattr(module, name, MISSING)
 
 
@@ -214,8 +227,12 @@ def watch(module: ModuleType) -> None:
 
 def become(module: ModuleType, state: State) -> None:
     """Turn ``module``, whose own names are there, into the mirror that ``state`` describes."""
-    module.__dict__[STATE] = state
-    module.__dict__[_SOURCE] = state.source
+    names = own_names(module)
+    names[STATE] = state
+    names[_SOURCE] = state.source
+    names[_NAMESPACE] = Namespace(
+        module, state.source, (state.routed, state.elsewhere.keys()), state.lost
+    )
     # A class of its own, for its properties.
     module.__class__ = type(MirrorModule.__name__, (MirrorModule,), {"__module__": __name__})
     copyreg.pickle(module.__class__, _by_name)
@@ -227,8 +244,8 @@ def become(module: ModuleType, state: State) -> None:
     for name, theirs in state.source.__dict__.pop(_BEFORE, _NOTHING).items():
         value = getattr(state.source, name, MISSING)
         if theirs is not MISSING and value is not theirs and _is_own(state, name):
-            state.faked[name] = module.__dict__.get(name, MISSING), theirs, value
-            module.__dict__[name] = value
+            state.faked[name] = names.get(name, MISSING), theirs, value
+            names[name] = value
 
 
 def _give_back_names(module: ModuleType, state: State) -> None:
@@ -236,13 +253,13 @@ def _give_back_names(module: ModuleType, state: State) -> None:
 
     ``torch._compile`` is a module of torch's, ``torch.jit.annotations`` too, and ``torch.distributed._Backend`` a class.
     """
-    for name, ours in module.__dict__.items():
+    for name, ours in own_names(module).items():
         if not _is_own(state, name) and getattr(state.source, name, ours) is not ours:
             setattr(type(module), name, property(functools.partial(_torchs, name=name)))
 
 
 def _torchs(module: MirrorModule, name: str) -> Any:
-    value = getattr(module.__dict__[STATE].source, name)
+    value = getattr(own_names(module)[STATE].source, name)
     return _mirrored(value) if isinstance(value, ModuleType) else value
 
 
@@ -280,7 +297,7 @@ def _set_in_torch(mirror: MirrorModule, state: State, name: str, value: Any) -> 
 def _forget(mirror: MirrorModule, name: str) -> None:
     """Drop what a mirror keeps of torch's; not what its body has imported by such a name, which that goes on calling."""
     if name not in vars(type(mirror)):
-        mirror.__dict__.pop(name, None)
+        own_names(mirror).pop(name, None)
 
 
 def _is_cudas(source: ModuleType) -> bool:
@@ -355,20 +372,20 @@ def _instead_of(ours: Any, theirs: Any, value: Any) -> Any:
 def _fake_in_mirror(mirror: ModuleType, state: State, name: str, value: Any) -> None:
     """Put what is put in the place of one of torch's names into the mirror as well; what is put back brings the mirror's own back."""
     if name not in state.faked:
-        ours, theirs = mirror.__dict__.get(name, MISSING), getattr(state.source, name, MISSING)
+        ours, theirs = own_names(mirror).get(name, MISSING), getattr(state.source, name, MISSING)
         if theirs is MISSING or theirs is value:
             return
         state.faked[name] = ours, theirs, MISSING
     ours, theirs, _ = state.faked[name]
     if value is not theirs:
-        mirror.__dict__[name] = value
+        own_names(mirror)[name] = value
         state.faked[name] = ours, theirs, value
         return
     del state.faked[name]
     if ours is MISSING:  # which is loaded as it is asked for
-        mirror.__dict__.pop(name, None)
+        own_names(mirror).pop(name, None)
     else:
-        mirror.__dict__[name] = ours
+        own_names(mirror)[name] = ours
 
 
 def _put_back_in_torch(state: State, name: str) -> None:
@@ -380,7 +397,7 @@ def _put_back_in_torch(state: State, name: str) -> None:
 
 def _behind(module: ModuleType) -> ModuleType:
     """Return the torch module that a mirror stands for."""
-    state: State | None = module.__dict__.get(STATE)
+    state: State | None = own_names(module).get(STATE)
     return module if state is None else state.source
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 
+from tdev_core.mirror.namespace import own_names
 from tests.catalog import ROOT, catalog, mirrored
 
 __all__ = ["Call", "Case", "Target", "arguments", "cases", "core_calls", "in_stub", "targets"]
@@ -92,7 +93,7 @@ def _object(node: ast.expr, mirror: ModuleType) -> Any:
         case ast.Name(id="_mx"):
             return importlib.import_module("mlx.core")
         case ast.Name(id=name):
-            return vars(mirror).get(name)
+            return own_names(mirror).get(name)
         case ast.Attribute(value=value, attr=leaf):
             parent = _object(value, mirror)
             if parent is torch and leaf not in vars(torch):

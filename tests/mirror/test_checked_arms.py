@@ -20,6 +20,7 @@ import torch
 
 from tdev_core.backend import Backend, current
 from tdev_core.errors import UnsupportedError
+from tdev_core.mirror.namespace import own_names
 from tests.catalog import catalog
 from tests.mirror.arms import Case, arguments, cases, core_calls, in_stub, targets
 
@@ -32,7 +33,7 @@ pytestmark = pytest.mark.skipif(
 @contextmanager
 def forced(case: Case) -> Iterator[None]:
     """The emitted module believes that the backend of ``case`` is the active one."""
-    names = vars(case.mirror)
+    names = own_names(case.mirror)
     asked = "_" + catalog()["mirrors"][case.module]["asked"]
     before = names.get(asked)  # None where nothing in it depends on the backend
     names[asked] = lambda: Backend[case.backend]
@@ -44,7 +45,7 @@ def forced(case: Case) -> Iterator[None]:
 
 def emitted(case: Case) -> Any:
     """The function as the emitted module defines it."""
-    found = vars(case.mirror)[case.row["name"]]
+    found = own_names(case.mirror)[case.row["name"]]
     assert found.__module__ == case.mirror.__name__
     return found
 
@@ -115,7 +116,7 @@ def test_the_arm_calls_what_is_there_as_it_wants_to_be_called(case: Case, everyt
 
 @pytest.mark.parametrize("case", cases("bound"), ids=str)
 def test_a_class_or_value_is_bound_to_one_that_is_there(case: Case) -> None:
-    names = dict(vars(case.mirror))
+    names = dict(own_names(case.mirror))
     exec("\n".join(case.body), names)  # noqa: S102  # statements of the catalog, one assignment each
     bound, original = names[case.row["name"]], case.original
     assert bound is not None or case.row["torch_name"] in NONE

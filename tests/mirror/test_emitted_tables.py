@@ -18,6 +18,7 @@ from typing import Any
 import torch
 
 from generator import union
+from tdev_core.mirror.namespace import own_names
 from tdev_core.release import release_of
 from tests.catalog import joined
 
@@ -258,7 +259,8 @@ def test_an_arm_calls_what_bears_the_name_of_its_function() -> None:
     for module, (tree, _) in modules().items():
         if torchs(module) is None:
             continue
-        scope = {"torch": torch, **vars(importlib.import_module("tdev" + module[len("torch") :]))}
+        mirror = importlib.import_module("tdev" + module[len("torch") :])
+        scope = {"torch": torch, **own_names(mirror)}
         for function in _taken(tree.body):
             for node in ast.walk(function):
                 value = node.value if isinstance(node, ast.Return) else None

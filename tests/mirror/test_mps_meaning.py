@@ -22,6 +22,7 @@ from tdev_core import devices
 from tdev_core.backend import Backend, current
 from tdev_core.cuda.memory import usage
 from tdev_core.errors import UnsupportedError
+from tdev_core.mirror.namespace import own_names
 from tests.catalog import catalog, joined, mirrored
 
 importlib.import_module("tdev")
@@ -292,8 +293,8 @@ def call(name: str, given: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch) -> 
     home, _, leaf = name.rpartition(".")
     mirror = importlib.import_module(mirrored(home))
     asked = "_" + catalog()["mirrors"][home]["asked"]
-    monkeypatch.setitem(vars(mirror), asked, lambda: Backend.MPS)
-    function = vars(mirror)[leaf]
+    monkeypatch.setitem(own_names(mirror), asked, lambda: Backend.MPS)
+    function = own_names(mirror)[leaf]
     assert inspect.isfunction(function) and function.__module__ == mirror.__name__
     return function(*given)
 
@@ -330,7 +331,7 @@ def test_no_device_is_dropped_without_a_look_at_it(
         return
     mirror = importlib.import_module(mirrored(home))
     monkeypatch.setitem(
-        vars(mirror), "_" + catalog()["mirrors"][home]["asked"], lambda: Backend.MPS
+        own_names(mirror), "_" + catalog()["mirrors"][home]["asked"], lambda: Backend.MPS
     )
     for module in list(sys.modules.values()):
         name_there = getattr(module, "__name__", "")  # not all that is in there is a module
@@ -338,7 +339,7 @@ def test_no_device_is_dropped_without_a_look_at_it(
             monkeypatch.setattr(module, "device_index", devices.device_index)
     before = given[: list(parameters).index(named)]
     with pytest.raises(ValueError, match="Expected a mps device, but got: cpu"):
-        vars(mirror)[leaf](*before, "cpu")
+        own_names(mirror)[leaf](*before, "cpu")
     assert asked == []
 
 
