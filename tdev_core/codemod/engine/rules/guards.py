@@ -100,6 +100,11 @@ _GRAPHS = re.compile(r"\bcudagraph_\w+|\bcudagraph_trees\b")
 _NVML = re.compile(r"(?i:\bnvml|pynvml)")
 _SAYS_NVML = re.compile(r"(?i:nvml)|\bnvidia-smi\b|\bNVIDIA\b")
 _NVIDIA_ITSELF = re.compile(r"\bNVIDIA\b")
+# What torch counts by itself may be likened to what NVIDIA's tool prints: `"""Close to the output of nvidia-smi."""`
+_COUNTED_BY_TORCH = re.compile(
+    r"\bcuda\.(?:max_)?(?:memory|get_device_properties|mem_get_info|reset_\w*stats)"
+)
+_LIKENED = re.compile(r"\bnvidia-smi\b")
 _OTHER_VENDORS = re.compile(r"\b(?:MPS|Apple|AMD|ROCm|Intel|XPU|TPU)\b")
 # Other programs that only know NVIDIA's devices.
 _RUNTIME = re.compile(
@@ -967,6 +972,8 @@ def works_with_nvml(file: File, node: cst.CSTNode) -> bool:
             said = f"{parent.name.value} {parent.get_docstring() or ''}"
             if _OTHER_VENDORS.search(said) is not None:
                 said = _NVIDIA_ITSELF.sub("", said)  # which is one of several there
+            if _COUNTED_BY_TORCH.search(file.code[slice(*file.tree.span(parent.body))]) is not None:
+                said = _LIKENED.sub("", said)
             return _SAYS_NVML.search(said) is not None
     return False
 

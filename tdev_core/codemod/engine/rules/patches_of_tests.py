@@ -26,6 +26,8 @@ def patches_alone(file: File) -> None:
             open_.append((file.tree.span(given[0].value)[0], file.tree.span(given[-1].value)[1]))
             patched.setdefault(_home(file, call), set()).update(_named(file, call))
     for target in file.tree.of(cst.AssignTarget):  # `torch.cuda.is_available = lambda: True`
+        if not isinstance(target.target, cst.Attribute):
+            continue  # a variable's name resolves to what it holds: `dtype = torch.float16`
         name = file.resolver.torch_name(target.target)
         if name is not None and reached_through_tdev(file, name):
             patched.setdefault(_home(file, target), set()).add(name)

@@ -1,0 +1,21 @@
+import torch
+
+
+class Agent:
+    def __init__(self, opt):
+        self.opt = opt
+        self.use_cuda = torch.cuda.is_available()
+
+    def usage(self):
+        """
+        Share of the memory that is in use.
+
+        It should be close to the output of nvidia-smi, but is only what this process knows.
+        """
+        if not self.use_cuda:
+            return None
+        available = used = 0
+        for dev in range(torch.cuda.device_count()):
+            available += torch.cuda.get_device_properties(dev).total_memory
+            used += torch.cuda.max_memory_allocated(dev)
+        return used / available
