@@ -143,7 +143,9 @@ def decides_beside_other_arms(file: File, node: cst.CSTNode) -> bool:
                 return True
         elif isinstance(parent, cst.If):
             return below is parent.test and (
-                chain_names_other(file, parent) or rest_is_others(file, parent)
+                chain_names_other(file, parent)
+                or rest_is_others(file, parent)
+                or _others_come_without(file, parent)
             )
         elif isinstance(parent, (cst.BaseSuite, cst.BaseSmallStatement)):
             return False
@@ -187,6 +189,18 @@ def beside_any_accelerator(file: File, node: cst.CSTNode) -> bool:
 _OF_OTHERS = re.compile(
     rf"\bdevice\(\s*[\"'](?:{NAMES})\b|\btorch\.(?:{NAMES})\.\w+\(|\bimport[ \t]+torch_(?:{NAMES})\b"
 )
+
+
+def _others_come_without(file: File, choice: cst.If) -> bool:
+    """Tell whether ``if not torch.cuda.is_available():`` has nothing in it but a question for another accelerator: a chain, nested."""
+    test, inside = choice.test, choice.body.body
+    return (
+        isinstance(test, cst.UnaryOperation)
+        and isinstance(test.operator, cst.Not)
+        and len(inside) == 1
+        and isinstance(inside[0], cst.If)
+        and names_other(file, inside[0].test)
+    )
 
 
 def rest_is_others(file: File, choice: cst.If) -> bool:
