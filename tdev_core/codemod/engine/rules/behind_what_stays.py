@@ -76,6 +76,11 @@ def _grow(
     grown = True
     while grown:
         grown = False
+        for span, said in _past_what_refuses(python, gates):
+            if span not in behind and span not in gates.stays:
+                behind[span] = said
+                gates.stays.append(span)
+                grown = True
         for span, test in gates.opened():
             if span not in behind:
                 behind[span] = ""
@@ -101,6 +106,46 @@ def _grow(
                 behind[span] = f"{name} is called by nothing but what stays CUDA's"
                 gates.stays.append(span)
                 grown = True
+
+
+def _past_what_refuses(python: PythonTree, gates: Gates) -> Iterator[tuple[Span, str]]:
+    """Yield each function of the file that raises for all but CUDA, and what follows a call of it: ``device = _checked(device)``.
+
+    With what is said of that.
+    Of one at the margin that does so whenever it is called: nothing returns before, and no decorator may catch it.
+    """
+    refusing = {
+        function.name: python.span(function)
+        for function in python.module.body
+        if isinstance(function, ast.FunctionDef)
+        and not function.decorator_list
+        and _refuses(function, gates)
+    }
+    yield from ((span, "") for span in refusing.values())  # whose question has been reported
+    for statement in python.statements if refusing else ():
+        match statement:
+            case ast.Expr(value=ast.Call(func=ast.Name(id=name))) if name in refusing:
+                pass
+            case ast.Assign(value=ast.Call(func=ast.Name(id=name))) if name in refusing:
+                pass
+            case _:
+                continue
+        block = python.block(statement)
+        if block and block[-1] is not statement:
+            rest = python.span(statement)[1], python.span(block[-1])[1]
+            yield rest, f"only CUDA gets past {name}()"
+
+
+def _refuses(function: ast.FunctionDef, gates: Gates) -> bool:
+    if any(isinstance(each, (ast.Yield, ast.YieldFrom)) for each in ast.walk(function)):
+        return False
+    for statement in function.body:
+        match statement:
+            case ast.If(test=test, body=[*_, ast.Raise()]) if gates.truth(test) == "no":
+                return True
+        if any(isinstance(each, ast.Return) for each in ast.walk(statement)):
+            return False
+    return False
 
 
 _AUTOCAST = "torch.is_autocast_enabled"

@@ -4,7 +4,7 @@ from weights import engine
 
 
 def start(device):
-    device = tdev.device(device)
+    device = torch.device(device)
     if device.type != "cuda":
         raise NotImplementedError(
             f"the engine's transfer needs a CUDA device, got '{device}'"
