@@ -23,6 +23,10 @@ _LINE_MAGIC = re.compile(r"\s*(?:[%!]|\?{1,2}\S|,\s*\S+\s|;\s*\w)")
 _HELP = re.compile(r"\s*[\w.*\[\]'\"%]+\?{1,2}\s*(?:#.*)?$")
 _ASSIGNED = re.compile(r"(\s*[A-Za-z_][\w.,\s\[\]]*=\s*)(?:%\s*[A-Za-z]|!(?!=))")
 _CUDA = re.compile(r"cuda|nvidia|--gpus\b", re.IGNORECASE)
+_INSTALLS = re.compile(
+    r"\s*[%!]\s*(?:sys\.executable\s+-m\s+|\{sys\.executable\}\s+-m\s+|python3?\s+-m\s+|uv\s+)?"
+    r"(?:pip3?|conda|mamba)\s+(?:-\S+\s+)*install\s"
+)
 _USES = re.compile(r"\btorch\.cuda\b|\.cuda\(|\bdevice=[\"']cuda")
 _TOKEN = re.compile(
     r"""(?P<comment>\#[^\r\n]*)
@@ -61,11 +65,18 @@ def mask(code: str) -> Segment | None:
 
 @dataclass(frozen=True)
 class Mention:
-    """A line, from 1, that says CUDA and is not rewritten; ``uses``: it is torch's CUDA that it uses."""
+    """A line, from 1, that is not rewritten and a person should see; ``uses``: it is torch's CUDA that it uses."""
 
     line: int
     text: str
-    uses: bool
+    uses: bool = False
+
+
+def installs(code: str) -> Iterator[Mention]:
+    """Yield the lines of a cell by which it installs packages: ``%pip install timm``, ``!pip install -q timm``."""
+    for number, line in enumerate(lines(code), 1):
+        if _INSTALLS.match(line) is not None:
+            yield Mention(number, line.strip())
 
 
 def mentions(code: str, segment: Segment | None) -> Iterator[Mention]:

@@ -16,7 +16,7 @@ from tdev_core.codemod.embedded import magics
 from tdev_core.codemod.embedded.jsonspans import CellSource, Spans, read_spans
 from tdev_core.codemod.embedded.rules import NOTEBOOK_MAGIC, NOTEBOOK_SYNTAX
 from tdev_core.codemod.embedded.segments import Joined, Rewrite, Segment, rewrite_together
-from tdev_core.codemod.engine import Rule
+from tdev_core.codemod.engine import IMPORT_RULES, Rule
 from tdev_core.codemod.errors import Unreadable
 from tdev_core.codemod.model import Change, Outcome, Place, Remark, Status
 from tdev_core.codemod.records import change, remark, resting
@@ -40,6 +40,8 @@ def rewrite_notebook(raw: bytes, rewrite: Rewrite) -> Outcome:
     changes = tuple(change(e, rows[at], cells[at].index + 1) for at, e in rewritten.edits)
     remarks += [remark(f, rows[at], cells[at].index + 1) for at, f in rewritten.findings]
     new = _splice(text.code, spans, cells, rewritten.codes)
+    if any(each.rule in IMPORT_RULES for each in changes):
+        remarks += _installs(spans)
     ordered = tuple(sorted(remarks, key=_order))
     if new == text.code:
         return Outcome(Status.UNCHANGED, remarks=ordered)
@@ -118,6 +120,17 @@ def _python_cells(spans: Spans) -> tuple[list[CellSource], list[Segment], list[R
     return cells, segments, remarks
 
 
+def _installs(spans: Spans) -> list[Remark]:
+    """Return the remark that a notebook which installs what it needs, as on a machine of somebody else's, has to install tdev."""
+    said = [(cell.index + 1, each) for cell in spans.cells for each in magics.installs(cell.code)]
+    if not said or any("tdev" in each.text for _, each in said):
+        return []
+    cell, last = said[-1]
+    message = "this notebook installs what it needs, and imports tdev now: install that there, too"
+    place = Place(last.line, 1, last.line, 1, cell)
+    return [Remark(NOTEBOOK_MAGIC.id, place, message, "warning", _cut(last.text))]
+
+
 def _cell_remark(rule: Rule, number: int, message: str, cell: CellSource) -> Remark:
     severity = "warning" if "cuda" in cell.code else "note"
     return Remark(rule.id, Place(1, 1, 1, 1, number), message, severity)
@@ -126,8 +139,12 @@ def _cell_remark(rule: Rule, number: int, message: str, cell: CellSource) -> Rem
 def _magic_remark(cell: int, said: magics.Mention) -> Remark:
     message = "a magic or shell line mentions CUDA; such lines are never rewritten"
     place = Place(said.line, 1, said.line, 1, cell)
-    name = said.text if len(said.text) <= 60 else said.text[:57] + "..."
-    return Remark(NOTEBOOK_MAGIC.id, place, message, "warning" if said.uses else "note", name)
+    severity = "warning" if said.uses else "note"
+    return Remark(NOTEBOOK_MAGIC.id, place, message, severity, _cut(said.text))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def _order(item: Change | Remark) -> tuple[int, int, int]:

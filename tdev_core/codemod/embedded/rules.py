@@ -25,6 +25,9 @@ NOTEBOOK_MAGIC = Rule(
         write as the codemod would (`%timeit tdev.cuda.synchronize()`); for `!nvidia-smi` there is
         `python -m tdev doctor`. A line that uses torch's CUDA is a warning, any other a note; so are the
         lines of a cell that is no Python (`%%bash`).
+
+        A notebook that installs what it needs (`%pip install …`), as one for a hosted service does, has to install tdev as well
+        once it imports that: a warning at the last such line.
     """),
     "warning",
 )

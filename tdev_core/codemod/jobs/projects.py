@@ -28,7 +28,7 @@ was refused.
 """
 
 _ADOPTED = re.compile(rb"^[ \t]*(?:import|from)[ \t]+tdev\b", re.MULTILINE)
-_TELL_NOTHING = frozenset({"test", "doctest", "other-file"})
+_TELL_NOTHING = frozenset({"test", "doctest", "other-file", "notebook-magic", "notebook-syntax"})
 """Rules of what stays whatever becomes of the project."""
 
 

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tdev_core.codemod import engine
 from tdev_core.codemod.embedded.segments import Segment, rewrite_together
 from tdev_core.codemod.engine import Edit, Names, Options, Result
 from tdev_core.codemod.jobs.process import Job, process
@@ -186,6 +187,50 @@ def test_each_magic_that_says_cuda_is_named_at_its_line() -> None:
         ("cell 2:2:1", "warning", "%timeit torch.cuda.synchronize()"),
         ("cell 3:3:1", "note", "pip install cupy-cuda12x"),
     ]
+
+
+SEEDS = code("import torch\n", "torch.cuda.manual_seed(0)")
+
+
+def real(data: dict[str, Any]) -> Outcome:
+    raw = text(data).encode()
+    return process(Job("n.ipynb", Kind.NOTEBOOK, raw, Options()), engine, Names.load())
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "%pip install -q timm",
+        "!pip install timm",
+        "! python -m pip install timm",
+        "!{sys.executable} -m pip install timm",
+        "!uv pip install timm",
+        "%conda install timm",
+    ],
+)
+def test_a_notebook_that_installs_what_it_needs_is_told_of_tdev(line: str) -> None:
+    found = real(notebook(code("# for a hosted service\n", line), SEEDS))
+    [remark] = found.remarks
+    assert (remark.rule, str(remark.place), remark.severity) == (
+        "notebook-magic",
+        "cell 1:2:1",
+        "warning",
+    )
+    assert "install that there, too" in remark.message and remark.name == line
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        (code("%pip install timm tdev"), SEEDS),
+        (code("%pip install timm"), code("import torch\n", "torch.manual_seed(0)")),
+        (code("# !pip install timm"), SEEDS),
+        (SEEDS,),
+    ],
+    ids=["tdev too", "no change", "a comment", "nothing"],
+)
+def test_others_are_not(cells: tuple[dict[str, Any], ...]) -> None:
+    assert not real(notebook(*cells)).remarks
 
 
 def test_a_change_keeps_its_reason() -> None:
