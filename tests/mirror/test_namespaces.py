@@ -210,7 +210,7 @@ class TestDictionary:
             for module in (tdev, tdev.cuda):
                 importlib.reload(module)
             assert (torch.zeros, torch.load) == theirs
-            assert type(tdev.report.__globals__) is type(tdev.arange.__globals__) is dict
+            assert type(tdev.report.__globals__) is type(tdev.is_accelerator.__globals__) is dict
             assert vars(tdev.optim)["Adam"] is torch.optim.Adam and vars(tdev)["relu"] is torch.relu
         """
         run(code, fresh=True)
@@ -274,7 +274,9 @@ class TestDictionary:
             def look(x):
                 kind = tdev.optim.__dict__["Adam"]
                 return kind, vars(tdev)["relu"](x).to(tdev.__dict__["float16"]) + vars(tdev)["zeros"](2)
-            compiled = torch.compile(look, backend="eager", fullgraph=True)
+            # The compiler of 2.11 does not follow a module's slot: it breaks the graph there.
+            whole = torch.__version__ >= "2.12"
+            compiled = torch.compile(look, backend="eager", fullgraph=whole)
             x = tdev.ones(2)
             with torch._dynamo.config.patch(error_on_recompile=True):
                 for _ in range(3):

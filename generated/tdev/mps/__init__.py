@@ -63,14 +63,15 @@ def device_count() -> int:
     """Mirror of ``torch.mps.device_count``: Returns the number of available MPS devices.
 
     Backends:
-        cuda: calls what the backend has for it
+        cuda: beside CUDA a device of that name is none of tdev's: who asks for it first takes
+            CUDA's next
         mps: torch's own
         mlx, sim: tdev's own; in step with is_available()
         cpu: tdev's own; 0, in step with is_available()
     """
     match _instead_of_mps():
         case _Backend.CUDA:
-            return torch.cuda.device_count()
+            return torch.mps.device_count()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
             return _device_selection.device_count()
 
@@ -137,7 +138,8 @@ def is_available() -> bool:
     """Mirror of ``torch.mps.is_available``.
 
     Backends:
-        cuda: calls what the backend has for it
+        cuda: beside CUDA a device of that name is none of tdev's: who asks for it first takes
+            CUDA's next
         mps: torch's own
         mlx, sim: tdev's own; true: the active backend is an accelerator (TDEV_CUDA_AVAILABLE
             overrides)
@@ -145,7 +147,7 @@ def is_available() -> bool:
     """
     match _instead_of_mps():
         case _Backend.CUDA:
-            return torch.cuda.is_available()
+            return torch.mps.is_available()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
             return _device_selection.is_available()
 

@@ -119,13 +119,14 @@ def device_count() -> int:
     """Mirror of ``torch.xpu.device_count``: Return the number of XPU device available.
 
     Backends:
-        cuda: calls what the backend has for it
+        cuda: beside CUDA a device of that name is none of tdev's: who asks for it first takes
+            CUDA's next
         mps, mlx, sim: tdev's own; in step with is_available()
         cpu: tdev's own; 0, in step with is_available()
     """
     match _current():
         case _Backend.CUDA:
-            return torch.cuda.device_count()
+            return torch.xpu.device_count()
         case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
             return _device_selection.device_count()
 
@@ -277,14 +278,15 @@ def is_available() -> bool:
     Return a bool indicating if XPU is currently available.
 
     Backends:
-        cuda: calls what the backend has for it
+        cuda: beside CUDA a device of that name is none of tdev's: who asks for it first takes
+            CUDA's next
         mps, mlx, sim: tdev's own; true: the active backend is an accelerator
             (TDEV_CUDA_AVAILABLE overrides)
         cpu: tdev's own; false: there is no accelerator (TDEV_CUDA_AVAILABLE overrides)
     """
     match _current():
         case _Backend.CUDA:
-            return torch.cuda.is_available()
+            return torch.xpu.is_available()
         case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
             return _device_selection.is_available()
 
