@@ -23,6 +23,11 @@ _COLLECTED = re.compile(
     rb"^(?:async[ \t]+)?def[ \t]+test_\w+\(|^class[ \t]+Test\w*\b", re.MULTILINE
 )
 _STARTS = re.compile(rb"^if[ \t]+__name__[ \t]*==", re.MULTILINE)
+# A test that takes nothing and asserts, which runs under CTest or by hand as it does under pytest. What evaluates a model is given it.
+_ASSERTS = re.compile(
+    rb"^([ \t]*)def[ \t]+test_\w+\([ \t]*(?:self)?[ \t]*\)[^\n]*\n(?:(?:\1[ \t]+\S[^\n]*|[ \t]*)\n)*?\1[ \t]+assert\b",
+    re.MULTILINE,
+)
 _ROOTS = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
 _UP = 5
 """The folders above a file among which one of tests is looked for."""
@@ -30,9 +35,7 @@ _UP = 5
 
 def is_of_a_suite(path: Path, raw: bytes) -> bool:
     """Tell whether a file is a test that a harness runs, or lies in a folder of such: ``tests/``, ``pkg/testing/``."""
-    if path.name == "conftest.py" or is_run_by_a_harness(path.name, raw):
-        return True
-    return _is_among_tests(path.parent)
+    return path.name == "conftest.py" or _is_a_test(path, raw) or _is_among_tests(path.parent)
 
 
 @lru_cache(maxsize=4096)
@@ -63,9 +66,21 @@ def _holds_tests(folder: Path) -> bool:
             raw = path.read_bytes()
         except OSError:
             continue
-        if _HARNESS.search(raw) is not None or is_run_by_a_harness(path.name, raw):
+        if _HARNESS.search(raw) is not None or _is_a_test(path, raw):
             return True
     return False
+
+
+def _is_a_test(path: Path, raw: bytes) -> bool:
+    """Tell whether a harness runs a file, or it lies in ``tests`` and runs such tests itself: ``if __name__ == "__main__": test_it()``."""
+    if is_run_by_a_harness(path.name, raw):
+        return True
+    return (
+        path.name.startswith("test_")
+        and path.parent.name == "tests"
+        and _NAME.fullmatch(path.name) is not None
+        and _ASSERTS.search(raw) is not None
+    )
 
 
 def _modules(folder: Path) -> Iterator[Path]:

@@ -14,6 +14,11 @@ REAL = "tdev_core.codemod.engine"
 HARNESS = "import pytest\nimport torch\n\n\ndef test_it():\n    torch.cuda.synchronize()\n"
 PLAIN = "import torch\n\n\ndef test_it():\n    torch.cuda.synchronize()\n"
 PROGRAM = "import torch\n\n\ndef test_model(model):\n    return model.cuda()\n\n\nif __name__ == '__main__':\n    test_model(3)\n"
+# Runs by itself what pytest would collect.
+RUNS_ITSELF = "import torch\n\n\ndef test_it():\n    made = torch.device('cuda', 1)\n\n    assert made.index == 1\n\n\nif __name__ == '__main__':\n    test_it()\n"
+AS_METHODS = "import torch\n\n\nclass Options:\n    def test_it(self):\n        assert torch.cuda\n\n\nif __name__ == '__main__':\n    Options().test_it()\n"
+# The assertion is that of the function below.
+ASSERTS_ELSEWHERE = "def test_all():\n    print(test(3))\n\n\ndef test(model):\n    assert model\n\n\nif __name__ == '__main__':\n    test_all()\n"
 HELPER = "import torch\n\n\ndef make():\n    return torch.ones(3, device='cuda')\n"
 
 
@@ -40,6 +45,13 @@ def _made(place: Path, files: dict[str, str]) -> None:
         ("tests/launched.py", PROGRAM, {"tests/test_a.py": PLAIN}, True),
         ("tests/helper.py", HELPER, {"test_a.py": HARNESS}, False),
         ("test/train.py", HELPER, {"test/test_model.py": PROGRAM}, False),
+        ("pkg/tests/test_a.py", RUNS_ITSELF, {}, True),
+        ("pkg/tests/test_a.py", AS_METHODS, {}, True),
+        ("pkg/tests/utils.py", HELPER, {"pkg/tests/test_a.py": RUNS_ITSELF}, True),
+        ("pkg/test_a.py", RUNS_ITSELF, {}, False),
+        ("pkg/tests/test.py", RUNS_ITSELF, {}, False),
+        ("pkg/tests/test_a.py", ASSERTS_ELSEWHERE, {}, False),
+        ("pkg/tests/test_model.py", PROGRAM, {}, False),
         ("pkg/testing/close.py", HELPER, {}, False),
         ("pkg/test_utils/scripts/ops.py", PROGRAM, {"pkg/test_utils/cases.py": HARNESS}, True),
         # What another folder of tests holds speaks for that alone, and a project's root ends the search.

@@ -41,7 +41,7 @@ TEST = rule(
 
     `--tests` (or `tests = true` in `[tool.tdev]`) rewrites tests as all other code, and `--target accelerator`
     always does. A file is a test by what it holds: `test.py` and `test_model.py` without a harness are
-    programs, and rewritten.
+    programs, and rewritten; a `test_*.py` in a folder `tests` is one if a test in it takes nothing and asserts, though it runs itself.
     """,
 )
 _LEFT = "in a test; left as it is (--tests rewrites it)"
