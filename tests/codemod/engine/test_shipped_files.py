@@ -16,6 +16,7 @@ WAYS = [
     "Path(__file__).resolve().parent.joinpath('sizes.pt')",
     "Path(__file__).with_name('sizes.pt')",
     "os.path.join(os.path.dirname(os.path.dirname(__file__)), 'pkg', 'sizes.pt')",
+    "os.path.join(os.path.dirname(__file__), '../pkg/sizes.pt')",
 ]
 SOURCE = """import os
 from pathlib import Path

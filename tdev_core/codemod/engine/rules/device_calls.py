@@ -47,6 +47,7 @@ from tdev_core.codemod.engine.rules.speaks_of_others import (
     leaves_out_others,
     runs_on_others,
 )
+from tdev_core.codemod.engine.rules.there_by_torch import is_there_by_torch
 from tdev_core.codemod.engine.rules.torch_names import routed_prefix
 from tdev_core.codemod.engine.rules.type_questions import Asked, asked_by, judge
 from tdev_core.codemod.engine.vocabulary import SCALERS, without_prose
@@ -86,6 +87,8 @@ def device_call(file: File, found: Reference, call: Call | None) -> None:
         file.find(ARMS, found.node, f"{message}; {LEFT}", "note")
         return
     if name in ("torch.load", "torch.jit.load") and _is_of_no_other(file, found.node, call):
+        return
+    if name == "torch.load" and is_there_by_torch(file, call.argument("map_location", 1)):
         return
     argument = device_argument(file, call, name)
     if name == "torch.device" and file.is_test and _is_a_mocks(file, found.node):

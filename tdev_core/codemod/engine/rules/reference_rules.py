@@ -55,7 +55,7 @@ ARGUMENT = rule(
     function that expects a string still gets one.
 
     A call is left alone when its device cannot be CUDA as far as the file tells: no device,
-    `None`, `"cpu"`, `"meta"`, `torch.load` of what the same test has had saved, the `.device` of a tensor or a module (told by what the function asks of it,
+    `None`, `"cpu"`, `"meta"`, `torch.load` of what can lie on no accelerator (below), the `.device` of a tensor or a module (told by what the function asks of it,
     `x.shape`, or by its name, `model`, `hidden_states`), the object's own `self.device` or
     `_execution_device`, a name annotated `torch.device`, or the result of
     `torch.device(...)`, which is a real device once that call is tdev's. A device that comes in from elsewhere (an unannotated parameter, `args.device`, the
@@ -76,6 +76,12 @@ ARGUMENT = rule(
     (`torch.zeros(1, device=device)`, of which nobody takes the tensor), by a question that stays CUDA's, or by a function of the tree that does so:
     the `try` finds out what torch has, so it stays torch's and is reported under `other-arms`. What a base class in another file annotates as a string, `_device: str`, or keeps
     of what was typed, `self.device = cfg.device`, is none.
+
+    `torch.load` without `map_location` stays where the file shows that nothing in what it loads lies on an accelerator, or that
+    this machine has saved it: what a test, a function or each process of a run has saved before, what a data set's `process` makes
+    of NumPy's arrays and texts, numbers that a class saves (`{"mean": mean.item()}`), a file beside the source in whose bytes
+    CUDA is not named, and `training_args.bin`, which holds the options of a run. So does one whose `map_location` comes from nothing
+    but a function of the file that gives `"cuda"`, `"mps"` or `"cpu"` as torch says that they are there.
 
     `torch.device("cuda")` becomes `tdev.device("cuda")`, which gives a real `torch.device`, also in
     the default of a parameter or of a class attribute: it was made when the module is imported, and

@@ -27,6 +27,12 @@ _OF_THE_CPU = re.compile(
 _WHERE_IT_LIES = frozenset(
     "view reshape flatten squeeze unsqueeze transpose permute t contiguous clone detach long int float double half bool".split()
 )
+_OVER_PROCESSES = re.compile(r"range\((?:[\w.]*world_size|[\w.]*get_world_size\(\))\)")
+_IS_A_DTYPE = re.compile(
+    r"(?:torch\.)?(?:float|double|half|int|long|short|bool|u?int\d+|b?float\d+)|[\"']cpu[\"']"
+)
+_OF_DATA_SETS = frozenset({"collate", "pre_filter", "pre_transform"})
+"""What PyTorch Geometric's data sets, and those like them, call on the graphs that they have made."""
 _NO_TENSORS = frozenset({"str", "repr", "len", "int", "float", "bool"})
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -41,9 +47,28 @@ def is_saved_beside(file: File, call: cst.CSTNode) -> bool:
         return False
     if (shipped := _beside_the_source(file, tree, found)) is not None:
         return shipped
+    if _TRAINERS in file.code and _is_of_a_trainers_arguments(tree, found.args[0]):
+        return True
     # Of a file that does little else, all is asked of all.
     saves = 0 < file.code.count("save(") <= _MOST
     return saves and _Saved(tree, found, _SAYS_DEVICE.search(file.code) is None).by_no_accelerator()
+
+
+_TRAINERS = "training_args.bin"
+"""Where transformers' Trainer, and what was written after it, saves the options of a run: words and numbers."""
+
+
+def _is_of_a_trainers_arguments(tree: PythonTree, path: ast.expr) -> bool:
+    """Tell whether a path ends with that name: ``os.path.join(folder, "training_args.bin")``, ``folder + "/training_args.bin"``."""
+    match _resolved(tree, path):
+        case ast.Constant(value=str(text)):
+            return text.rpartition("/")[2] == _TRAINERS
+        case ast.JoinedStr(values=[*_, last]) | ast.BinOp(right=last):
+            return _is_of_a_trainers_arguments(tree, last)
+        case ast.Call(func=ast.Attribute(attr="join" | "joinpath"), args=[*_, last]):
+            return _is_of_a_trainers_arguments(tree, last)
+        case _:
+            return False
 
 
 def _beside_the_source(file: File, tree: PythonTree, call: ast.Call) -> bool | None:
@@ -237,12 +262,43 @@ class _Saved:
         return bool(names) and not left and all(self._on_the_cpu(*each) for each in values)
 
     def _is_a_data_sets(self, home: Function | None) -> bool:
-        """Tell whether a data set prepares its own files there, of nothing that it is given, in a file that names no device."""
-        if not self._silent or home is None or len(plain_parameters(home)) != 1:
+        """Tell whether a data set prepares its own files there, of nothing that it is given, and nothing that it does there names a device."""
+        if home is None or len(plain_parameters(home)) != 1:
             return False
         owner = next((p for p in self._tree.ancestors(home) if isinstance(p, ast.ClassDef)), None)
         bases = owner.bases if owner is not None else []
-        return any("dataset" in last_name(base).lower() for base in bases)
+        if not any("dataset" in last_name(base).lower() for base in bases):
+            return False
+        return self._silent or not self._may_be_elsewhere(home, set())
+
+    def _may_be_elsewhere(self, home: Function, asked: set[Function]) -> bool:
+        """Tell whether a function, or one of the file that it calls, may take something to an accelerator.
+
+        By a device that it names or is told, or by an object of its class that it calls: that may be a model.
+        """
+        asked.add(home)
+        for node in ast.walk(home):
+            match node:
+                case ast.Attribute(attr="device" | "cuda") | ast.keyword(arg="device"):
+                    return True
+                case ast.Constant(value=str(text)) if text.startswith("cuda"):
+                    return True
+                case ast.Call(func=ast.Attribute(attr="to"), args=args) if not all(
+                    _IS_A_DTYPE.fullmatch(ast.unparse(each)) for each in args
+                ):
+                    return True
+                case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=attr)):
+                    called: ast.stmt | None = self._methods.get(attr)
+                    if called is None and attr not in _OF_DATA_SETS:
+                        return True
+                case ast.Call(func=ast.Name(id=name)):
+                    called = self._tree.names[1].get(name)
+                case _:
+                    continue
+            if isinstance(called, Function) and called not in asked:
+                if self._may_be_elsewhere(called, asked):
+                    return True
+        return False
 
     def _is_just_before(self, saving: ast.Call) -> bool:
         """Tell whether the function itself has saved the file by then, whatever else happens: on this machine."""
@@ -254,9 +310,23 @@ class _Saved:
             saving.lineno < self._call.lineno
             and isinstance(block, (*_FUNCTIONS, ast.If, ast.For))
             and block in around
-            and ast.unparse(saving.args[1]) == ast.unparse(self._call.args[0])
-            and _resolved(self._tree, saving.args[1]) is _resolved(self._tree, self._call.args[0])
+            and self._is_one_file(saving.args[1], self._call.args[0])
         )
+
+    def _is_one_file(self, saved: ast.expr, loaded: ast.expr) -> bool:
+        """Tell whether two paths are one, or those of a run's processes, each of which has saved its own: ``f"{rank}.pt"``."""
+        one, other = _resolved(self._tree, saved), _resolved(self._tree, loaded)
+        if one is other:
+            return ast.unparse(saved) == ast.unparse(loaded)
+        counted = {
+            each.target.id
+            for each in self._tree.ancestors(self._call)
+            if isinstance(each, ast.For)
+            and isinstance(each.target, ast.Name)
+            and _OVER_PROCESSES.fullmatch(ast.unparse(each.iter))
+        }
+        there = ast.unparse(other)
+        return any(ast.unparse(one) == re.sub(rf"\b{name}\b", "rank", there) for name in counted)
 
     def _names(self, path: ast.expr, home: Function | None) -> set[str]:
         """Return what a path may end with: a text, an attribute that holds one, or the folder of all that it may name."""
@@ -288,10 +358,30 @@ class _Saved:
                 return self._names(body, home) | self._names(orelse, home)
             case ast.Attribute() | ast.Subscript() as part if ast.unparse(part).startswith("self."):
                 return {ast.unparse(part)}
+            case ast.Attribute(value=settings, attr=attr) if self._takes_over(settings):
+                return {f"self.{attr}"}
             case ast.Name(id=name) if home is not None:
                 return self._of_loop(name, home) or {f"{home.name}: {name}"}
             case other:
                 return {f"{id(home)} {ast.unparse(other)}"}
+
+    def _takes_over(self, settings: ast.expr) -> bool:
+        """Tell whether the class has every setting as an attribute: ``for key in config: setattr(self, key, config[key])``."""
+        name = last_name(settings)
+        for node in self._parts:
+            match node:
+                case ast.Call(
+                    func=ast.Name(id="setattr"),
+                    args=[
+                        ast.Name(id="self"),
+                        ast.Name(id=key),
+                        ast.Subscript(value=taken, slice=ast.Name(id=again)),
+                    ],
+                ) if key == again and name and last_name(taken) == name:
+                    return True
+                case _:
+                    pass
+        return False
 
     def _of_loop(self, name: str, home: Function) -> set[str]:
         """Return what a loop gives its variable: each of a few names, or the files of a folder."""
