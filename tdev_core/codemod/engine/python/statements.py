@@ -117,6 +117,17 @@ def always_gives(statement: ast.stmt, name: str) -> bool:
             return False
 
 
+def leaves(body: list[ast.stmt]) -> bool:
+    """Tell whether each way through statements leaves the block by a ``return`` or an error."""
+    match body[-1] if body else None:
+        case ast.Return() | ast.Raise():
+            return True
+        case ast.If(body=arm, orelse=rest):
+            return leaves(arm) and leaves(rest)
+        case _:
+            return False
+
+
 def is_self(node: ast.expr) -> bool:
     return isinstance(node, ast.Name) and node.id in ("self", "cls")
 

@@ -75,7 +75,8 @@ ARMS = rule(
 
     An arm for a torch older than any that tdev runs on (`else` of `if Version(torch.__version__) >= Version("2.4")`) stays as
     it was written: nobody gets there who has tdev. So does a handler of a `try` that falls back from `torch.amp` to
-    `torch.cuda.amp`.
+    `torch.cuda.amp`, what follows an arm for newer torches that always leaves, and what a condition asks for only on an older
+    torch. A private method (`__load`) that its file never names again is left as well.
 
     A test says by an error which it expects that a function refuses all but CUDA (`raises(ValueError, match="only on CUDA")`):
     CUDA's device stays where the test's file gives that function one in the same way. Where it expects that CUDA's name itself is

@@ -306,9 +306,9 @@ def _may_ask_again(file: File) -> bool:
 
 
 def _classes(file: File) -> frozenset[str]:
-    """Return the classes of which no object can be made without CUDA, of the tree's and of Lightning's."""
+    """Return the classes of which no object can be made without CUDA: of the tree, of Lightning, and torch's process group of NCCL."""
     own = file.options.tree.cudas_classes if file.options.tree is not None else frozenset()
-    return own | {"CUDAAccelerator"}
+    return own | {"CUDAAccelerator", "ProcessGroupNCCL"}
 
 
 def _called_from(file: File, python: PythonTree, gates: Gates) -> list[tuple[Span, str]]:

@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
+import ast
 import re
 
 import libcst as cst
 
 from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.python.lines import Span
+from tdev_core.codemod.engine.python.statements import leaves
 from tdev_core.codemod.engine.rules.arms import ARMS
 from tdev_core.codemod.engine.rules.cudas_arms import CALLS_CUDA
 from tdev_core.release import OLDEST
@@ -38,18 +41,46 @@ _WITH = re.compile(r"(not\s+)?(?:\w+\.)*WITH_PT(\d)(\d+)")
 
 
 def arms_of_old_torch(file: File) -> None:
-    """Leave what such a question opens on a torch that is too old for tdev."""
+    """Leave what such a question opens on a torch that is too old for tdev, and what is asked for besides on none but that."""
     for choice in file.tree.of(cst.If, cst.IfExp):
         newer = _is_newer_of_all(file, choice.test)
-        arm = choice.orelse if newer else choice.body
-        if newer is None or arm is None:
+        if newer is None:
             continue
-        file.untouched.append(file.tree.span(arm))
-        file.of_old_torch.append(file.tree.span(arm))
-        if CALLS_CUDA.search(file.tree.text(arm)):
+        old = [_asked_besides(file, choice.test)]
+        arm = choice.orelse if newer else choice.body
+        if arm is not None:
+            old.append(file.tree.span(arm))
+        elif isinstance(choice, cst.If):
+            old.append(_after_what_leaves(file, choice))
+        spans = [span for span in old if span is not None]
+        file.untouched += spans
+        file.of_old_torch += spans
+        if any(CALLS_CUDA.search(file.code, *span) for span in spans):
             file.find(
                 ARMS, choice.test, "has an arm for a torch older than tdev's; left as it is", "note"
             )
+
+
+def _asked_besides(file: File, test: cst.BaseExpression) -> Span | None:
+    """Find the half of a condition that no torch of tdev's comes to: ``not hasattr(functional, "scaled_dot_product_attention") and …``."""
+    if not isinstance(test, cst.BooleanOperation) or not isinstance(test.operator, cst.And):
+        return None
+    never = _is_newer_of_all(file, test.left) is False
+    return file.tree.span(test.right) if never else _asked_besides(file, test.left)
+
+
+def _after_what_leaves(file: File, choice: cst.If) -> Span | None:
+    """Find what a block goes on with after an ``if`` for newer torches, each way through which leaves it."""
+    python = file.python
+    test = python.at(file.tree.span(choice.test)) if python is not None else None
+    if python is None or test is None:
+        return None
+    asked = next(python.ancestors(test))
+    if not isinstance(asked, ast.If) or not leaves(asked.body):
+        return None
+    block = python.block(asked)
+    rest = block[block.index(asked) + 1 :] if asked in block else []
+    return (python.span(rest[0])[0], python.span(rest[-1])[1]) if rest else None
 
 
 # What torch has for every device since 2.3 or before, which is tried, and what it had for CUDA.
@@ -64,7 +95,7 @@ _LACKS = re.compile(
 )
 _OTHERS = re.compile(r"\bcuda\.(?!(?:amp|sdp_kernel)\b)\w|[\"']cuda\b|\.cuda\(")
 _HAS_NEW = re.compile(
-    r"hasattr\(\s*(?:[\w.]*(?:torch|amp)\w*\s*,\s*[\"'](?:GradScaler|autocast)|(?:torch|th)\s*,\s*[\"'](?:compile|func|vmap))[\"']\s*\)"
+    r"hasattr\(\s*(?:(?:[\w.]*\bfunctional|F)\s*,\s*[\"']scaled_dot_product_attention|[\w.]*(?:torch|amp)\w*\s*,\s*[\"'](?:GradScaler|autocast)|(?:torch|th)\s*,\s*[\"'](?:compile|func|vmap))[\"']\s*\)"
 )
 _OLD = re.compile(r"\b(?:torch\.)?cuda\.amp\b|\bbackends\.cuda\.sdp_kernel\b")
 
