@@ -56,6 +56,8 @@ class ProgramTree:
     """Modules that hold kernels for CUDA or cannot be imported without its packages."""
     kernel_modules: frozenset[str] = frozenset()
     """Modules that hold kernels themselves, and packages that are made of such, by the names they are imported by."""
+    tried_kernels: frozenset[str] = frozenset()
+    """What modules have only where kernels for CUDA could be built or are installed, by ``module.name``: ``try: ops = load(…)``, and ``fused`` with it."""
     device_constants: frozenset[str] = frozenset()
     """Variables of modules that hold a ``torch.device`` in each module that has them."""
     device_lists: frozenset[str] = frozenset()

@@ -327,7 +327,9 @@ class File:
         if self.python is None:
             return None
         tree = self.options.tree
-        known = tree.kernel_modules | tree.only_on_cuda if tree is not None else frozenset()
+        known = frozenset[str]()
+        if tree is not None:
+            known = tree.kernel_modules | tree.tried_kernels | tree.only_on_cuda
         # Triton's way, which is interpreted, is not the one to take where there is another.
         answered = self.options.answered - {"triton"}
         pointed = frozenset(low for low, _ in self.pointed)

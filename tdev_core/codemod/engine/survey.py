@@ -23,6 +23,7 @@ from tdev_core.codemod.engine.python.collector import without_collector
 from tdev_core.codemod.engine.python.elsewhere import Files, of_families
 from tdev_core.codemod.engine.python.known import Known
 from tdev_core.codemod.engine.staying import built_on, moves_by_cuda_alone, staying
+from tdev_core.codemod.engine.tried_kernels import tried_kernels
 from tdev_core.codemod.engine.unable import unable, with_users
 from tdev_core.codemod.engine.vocabulary import (
     LIBRARIES,
@@ -307,6 +308,7 @@ class Survey:
         """The words that say CUDA, and whether one file alone has them, which defines a function of that name."""
         self._size = 0
         self._compiled: set[str] = set()
+        self._tried_kernels: set[str] = set()
         self._capabilities: set[str] = set()
         self._architectures: set[str] = set()
         self._run_nvidias: set[str] = set()
@@ -438,6 +440,10 @@ class Survey:
             compiled, name = _makes_kernels(raw, signs), ""
             if compiled or not is_package:
                 name = dotted_name(path, top, home)
+            tried = tuple(tried_kernels(raw))
+            if tried:
+                module = dotted_name(path, top, home)
+                self._tried_kernels.update(f"{module}.{each}" for each in tried)
             if compiled:
                 self._compiled.add(name)
                 # What keeps its kernels in a folder of its own is nothing but their interface.
@@ -746,6 +752,7 @@ class Survey:
             modules=modules,
             kernels=frozenset(self._kernels),
             kernel_modules=frozenset(self._compiled | packages),
+            tried_kernels=frozenset(self._tried_kernels),
             kernel_rooms=frozenset(rooms),
             platforms=frozenset(platforms),
             cudas_classes=frozenset().union(*(self._refusing.get(p, ()) for p in platforms)),

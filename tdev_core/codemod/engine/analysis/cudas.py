@@ -10,7 +10,7 @@ import ast
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 
 from tdev_core.codemod.engine.python.lines import Span
@@ -318,8 +318,7 @@ class Cudas:
                         home.cudas |= given
                         self._guessed |= given
                     self._expression(statement.test, home, sure)
-                    self._block(statement.body, home, False, owner)
-                    self._block(statement.orelse, home, False, owner)
+                    self._arms(statement, home, sure, owner)
                     if _leaves(statement.body):
                         sure = False
                 case ast.Try():
@@ -336,6 +335,32 @@ class Cudas:
                         self._block(case.body, home, False, owner)
                 case _:
                     self._statement(statement, home, sure, owner)
+
+    def _arms(self, choice: ast.If, home: _Home, sure: bool, owner: str) -> None:
+        """Take the arms of an ``if`` into account: what both of them use is reached whichever is taken."""
+        if not (sure and choice.orelse):
+            self._block(choice.body, home, False, owner)
+            self._block(choice.orelse, home, False, owner)
+            return
+        every, arms = self._uses, list[dict[str, list[_Use]]]()
+        for body in (choice.body, choice.orelse):
+            self._uses = {}
+            self._block(body, home, True, owner)
+            arms.append(self._uses)
+        self._uses = every
+        here = (
+            {n for n, uses in arm.items() if any(u.sure and u.home is home for u in uses)}
+            for arm in arms
+        )
+        both = set.intersection(*here)
+        for arm in arms:
+            for name, uses in arm.items():
+                # What a function in an arm does whenever it runs is told of that one.
+                given = (
+                    replace(u, sure=False) if u.home is home and name not in both else u
+                    for u in uses
+                )
+                every.setdefault(name, []).extend(given)
 
     def _statement(self, statement: ast.stmt, home: _Home, sure: bool, owner: str) -> None:
         if isinstance(statement, ast.Assign):

@@ -67,7 +67,11 @@ _CUDA_ONLY = re.compile(
     # the number of a GPU, as packages beside torch are told it, which count CUDA's alone
     r"|\bcuda_device[ \t]*=[ \t]*(?:-?\d|[\w.]+\.index\b)"
     # CUDA graphs of the program's own, without which it runs as well
-    r"|\bcuda_graphs?_\w+|\buse_cuda_graphs?\b|\b\w*_cudagraphs?\b"
+    r"|\bcuda_graphs?_\w+|\buse_cuda_graphs?(?:_\w+)?\b|\b\w*_cudagraphs?\b"
+    # a device as Paddle or TensorFlow calls it, and torch none: `f"gpu:{index}"`
+    r"|\bdevice\w*[ \t]*=[ \t]*[fF]?[\"']gpu:[\d{]"
+    # what is an error wherever it is reached, and today is reached on CUDA alone
+    r"|\bcuda\.device\(\s*\)"
     # a chain of arms for the machines of NVIDIA's and AMD's, and none for another's: `elif is_nvidia_system():`
     r"|\belif[ \t]+(?:\w+\.)*is_(?:nvidia|rocm)\w*\("
     # a class or a flag of the program's own: `CUDAHashMap(`, `WITH_CUDA_HASH_MAP`
@@ -150,7 +154,7 @@ def availability_guards(file: File, node: cst.CSTNode) -> str | None:
     by_architecture = asks_for_the_build(file, node) is not None
     if by_architecture or guards_a_product(file, node) or _guards_nvidias(file, node):
         return "what is decided by the build or the architecture"
-    if guards_cuda_only(file, node, _GRAPHS):
+    if guards_cuda_only(file, node, _GRAPHS) or _opens_only(file, node, _SWITCHES_GRAPHS):
         return "CUDA graphs"
     if guards_cuda_only(file, node, _PROFILED) and not _moves_besides(file, node):
         return "what CUDA's own profiler sees"
@@ -162,7 +166,7 @@ def availability_guards(file: File, node: cst.CSTNode) -> str | None:
         return "what is told of the device that a function was given, which may be the CPU"
     if _asks_for_what_was_saved(file, node):
         return "whether a device that was saved is here"
-    if not file.options.program and _tells_trainer(file, node):
+    if not file.options.program and _opens_only(file, node, _OF_TRAINER):
         return "what transformers' Trainer makes of CUDA's devices, which it counts itself"
     if _sets_cudnn(file, node):
         return "settings of CUDA's libraries"
@@ -203,6 +207,8 @@ def availability_guards(file: File, node: cst.CSTNode) -> str | None:
         return "what is said to need CUDA"
     if guards_tf32(file, node):
         return "a number format of NVIDIA's"
+    if _opens_only(file, node, _REVERTS):
+        return "layers that wait for other processes, which torch has for CUDA"
     if _is_only_for_pinning(file, node):
         return "page-locked memory, which torch has for CUDA"
     if _is_one_elsewhere(file, node):
@@ -210,19 +216,28 @@ def availability_guards(file: File, node: cst.CSTNode) -> str | None:
     return why_the_choice_stays(file, node)
 
 
+# By MMEngine's function, and its kin, a model on the CPU gets plain layers, which do on any device.
+_REVERTS = re.compile(
+    r"\s*[\w.]+[ \t]*=[ \t]*(?:\w+\.)*revert_sync_?(?:batch_?)?norm\w*\([\w.]+\)\s*", re.IGNORECASE
+)
+# Switches for CUDA graphs, without which a program that has one runs as well.
+_SWITCHES_GRAPHS = re.compile(
+    r"(?:\s*(?:\w+\.)*\w*cuda_?graphs?\w*[ \t]*=[ \t]*(?:True|False)[ \t]*(?:#[^\n]*)?)+\s*"
+)
+# Those which keep transformers' Trainer from replicating a model on CUDA's devices.
 _OF_TRAINER = re.compile(
     r"(?:\s*(?:\w+\.(?:is_parallelizable|model_parallel)[ \t]*=[^\n]*|#[^\n]*)(?:\n|\Z))+\s*\Z"
 )
 
 
-def _tells_trainer(file: File, node: cst.CSTNode) -> bool:
-    """Tell whether all that a count opens are the switches which keep Trainer from replicating a model on CUDA's devices."""
+def _opens_only(file: File, node: cst.CSTNode, what: re.Pattern[str]) -> bool:
+    """Tell whether all that a question opens is of a kind: ``if not is_available(): self.use_cuda_graphs = False``."""
     choice = next(
         (p for p in file.tree.ancestors(node) if isinstance(p, (cst.If, cst.BaseSuite))), None
     )
     if not isinstance(choice, cst.If) or choice.orelse is not None:
         return False
-    return _OF_TRAINER.match(file.tree.text(choice.body)) is not None
+    return what.fullmatch(file.tree.text(choice.body)) is not None
 
 
 MPS_REFUSES = frozenset(

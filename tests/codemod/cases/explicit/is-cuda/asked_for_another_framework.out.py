@@ -1,0 +1,20 @@
+import paddle
+import tdev
+import torch
+
+
+def to_paddle(tensor: torch.Tensor, device=None):
+    if device is None:
+        if tensor.is_cuda:
+            device = f"gpu:{tensor.device.index}"
+        else:
+            device = "cpu"
+    return paddle.to_tensor(tensor.detach().cpu().numpy()).to(device)
+
+
+def free(scores: torch.Tensor):
+    if scores.device.type == "cuda":
+        with torch.cuda.device():
+            torch.cuda.empty_cache()
+    if tdev.is_accelerator(scores.device.type):
+        tdev.cuda.empty_cache()
