@@ -57,3 +57,31 @@ def test_torch_stays_where_a_cell_that_is_no_python_names_it(cell: str) -> None:
 
 def test_torch_goes_where_nothing_names_it() -> None:
     assert rewritten(WAIT, "%timeit 1 + 1") == [ONLY, "%timeit 1 + 1"]
+
+
+@pytest.mark.parametrize(
+    ("cells", "stays"),
+    [
+        (["import cutlass\nimport torch", "torch.cuda.synchronize()"], True),
+        (["import torch\nimport cutlass", "torch.cuda.synchronize()"], True),
+        (["import cutlass", WAIT], True),
+        ([WAIT, "import cutlass"], False),
+        (["try:\n    import cutlass\nexcept ImportError:\n    cutlass = None", WAIT], False),
+    ],
+)
+def test_a_notebook_that_begins_with_a_package_of_kernels_stays(
+    cells: list[str], stays: bool
+) -> None:
+    """Without it no cell below runs; one further down leaves those above it as they are."""
+    if not stays:
+        assert "tdev.cuda.synchronize()" in "\n".join(rewritten(*cells))
+        return
+    made = [
+        {"cell_type": "code", "execution_count": 1, "metadata": {}, "outputs": [], "source": cell}
+        for cell in cells
+    ]
+    data = {"cells": made, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    outcome = _run(json.dumps(data).encode())
+    assert outcome.new is None
+    said = "cutlass: kernels for CUDA; the notebook is left as it is (--all rewrites it)"
+    assert said in [remark.message for remark in outcome.remarks]

@@ -139,3 +139,18 @@ def test_what_a_test_sets_is_its_own_where_nobody_imports_it() -> None:
     }
     assert migrated(files, "test_one.py").code == margin
     assert "tdev.device(device)" in migrated(files, "test_other.py").code
+
+
+def test_what_moves_by_an_answer_takes_it_for_any_device() -> None:
+    """A package that calls ``.cuda()`` by it does so through tdev's shims, beside what the file itself moves by the same question."""
+    source = (
+        "import torch\nfrom pytorch_grad_cam import GradCAM\nfrom other import Explainer\n\n\n"
+        "def explain(model, image, mask):\n"
+        "    if torch.cuda.is_available():\n        mask = mask.cuda()\n"
+        "    with GradCAM(model, use_cuda=torch.cuda.is_available()) as cam:\n"
+        "        return cam(image, mask)\n\n\n"
+        "def by_another(model):\n    return Explainer(model, use_cuda=torch.cuda.is_available())\n"
+    )
+    code = migrated({"made.py": source}).code
+    assert code.count("tdev.cuda.is_available()") == 2
+    assert "Explainer(model, use_cuda=torch.cuda.is_available())" in code

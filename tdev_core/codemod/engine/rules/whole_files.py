@@ -21,6 +21,7 @@ from tdev_core.codemod.engine.rules.arms import ARMS
 from tdev_core.codemod.engine.rules.kernels import KERNEL, imported_packages
 from tdev_core.codemod.engine.rules.stand_ins import is_answered
 from tdev_core.codemod.engine.survey import GUARDED, OF_KERNELS, VENDORS, is_for_tests
+from tdev_core.codemod.engine.vocabulary import CUTS
 
 _OTHERS = "rocm|hip|musa|npu|xpu|hpu|habana|gaudi|mps|mlu|tpu|xla"
 _TOOLS = "nvidia|pynccl|tensorrt|trt"
@@ -114,8 +115,10 @@ def speaks_of(file: File, whose: str) -> bool:
 def stays_whole(file: File) -> bool:
     """Report a file that is one kind of device's as a whole, and tell whether it is: it is left as it is."""
     options = file.options
-    if options.all or options.program or file.pieces:
+    if options.all or options.program:
         return False
+    if file.pieces:
+        return _needs_kernels_first(file)
     path = PurePath(file.filename)
     stem = path.name.partition(".")[0]
     if options.style != "accelerator":  # which has more to say of modules named after a vendor
@@ -186,6 +189,27 @@ def stays_whole(file: File) -> bool:
         file.find_at(KERNEL, 0, said, "warning")
         return True
     return False
+
+
+_IMPORTS_TORCH = re.compile(r"^[ \t]*(?:import|from)[ \t]+torch\b", re.MULTILINE)
+
+
+def _needs_kernels_first(file: File) -> bool:
+    """Report a notebook that imports a package of kernels before torch, or in one cell with it, and tell whether it is one.
+
+    Without that none of the cells below runs. The fences of a page have nothing to do with each other.
+    """
+    if not file.filename.endswith(".ipynb") or file.options.style == "accelerator":
+        return False
+    needed, torchs = file.on_a_line(_IMPORTED, *_OF_KERNELS, "dcgm"), file.in_code(_IMPORTS_TORCH)
+    if needed is None or torchs is None:
+        return False
+    if CUTS.search(file.tree.source, torchs.start(), max(torchs.start(), needed.start())):
+        return False
+    what = needed.group().split()[1]
+    said = f"{what}: kernels for CUDA; the notebook is left as it is (--all rewrites it)"
+    file.find_at(KERNEL, needed.start(), said, "warning")
+    return True
 
 
 _FEW = 10
