@@ -74,6 +74,7 @@ _TDEV: tuple[Pass, ...] = (
     cudas_arms.cudas_arms,
     parallel_arms.parallel_arms,
     cudas_arms.tried_beside_others,
+    cudas_arms.in_cudas_place,
     cudas_arms.named_beside_others,
     cudas_arms.under_a_fake,
     cudas_arms.after_what_refuses,

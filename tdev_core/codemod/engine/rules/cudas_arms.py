@@ -184,6 +184,30 @@ def under_a_fake(file: File) -> None:
                 file.find(ARMS, block.items[0], said, "note")
 
 
+_IN_ITS_PLACE = re.compile(
+    rf"^[ \t]*torch\.cuda(?:\.\w+)+[ \t]*=(?!=)[^\n]*\btorch\.(?:{NAMES})\.", re.MULTILINE
+)
+
+
+def in_cudas_place(file: File) -> None:
+    """Leave a function that puts another accelerator's functions in the place of CUDA's: ``torch.cuda.Stream = torch.xpu.Stream``.
+
+    At the margin of a file, the statements that do so.
+    """
+    if file.options.program or file.in_code(_IN_ITS_PLACE, "torch.cuda") is None:
+        return
+    told: set[cst.CSTNode] = set()
+    for line in file.tree.of(cst.SimpleStatementLine):
+        if _IN_ITS_PLACE.match(file.tree.text(line)) is None:
+            continue
+        home = enclosing_function(file, line) or line
+        if home not in told:
+            told.add(home)
+            file.untouched.append(file.tree.span(home))
+            said = "puts another accelerator's functions in the place of CUDA's; left as it is"
+            file.find(ARMS, line, said, "note")
+
+
 _A_CONSTANT = re.compile(
     rf"(\w+)[ \t]*=[ \t]*torch\.device\([\"'](cuda|cpu|{NAMES})[\"']\)\s*(?:#.*)?"
 )

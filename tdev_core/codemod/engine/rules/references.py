@@ -333,8 +333,11 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
     if file.options.program and name == _IN_BUILD_SCRIPTS:
         routed = name
     if name == "torch.has_cuda":
-        # What torch has no other name for; nothing else depends on the device.
-        if availability_guards(file, found.node) is None and not file.stays(found.node):
+        # What torch has no other name for; nothing else depends on the device. A call is no target.
+        is_set = isinstance(file.tree.parents[found.node], (cst.AssignTarget, cst.Del))
+        if is_set or file.stays(found.node):
+            return
+        if availability_guards(file, found.node) is None:
             spelled = f"{file.here(found.node)}.backends.cuda.is_built()"
             file.replace_node(REFERENCE, found.node, spelled)
         return

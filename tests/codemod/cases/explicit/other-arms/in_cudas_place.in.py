@@ -1,0 +1,16 @@
+import torch
+import intel_extension_for_pytorch as ipex
+
+
+def replace():
+    torch.cuda.current_device = torch.xpu.current_device
+    torch.cuda.Stream = torch.xpu.Stream
+    torch.cuda.is_current_stream_capturing = lambda: False
+    torch.has_cuda = True
+    torch.cuda.amp.GradScaler = ipex.cpu.autocast.GradScaler
+    return torch.cuda.is_available()
+
+
+def seed(n):
+    torch.has_cuda = False
+    torch.cuda.manual_seed(n)
