@@ -189,12 +189,28 @@ _IN_ITS_PLACE = re.compile(
 )
 
 
+_PUT_THERE = re.compile(r"^[ \t]*(torch\.cuda(?:\.\w+)+)[ \t]*=(?!=)", re.MULTILINE)
+_VENDORS = re.compile(
+    r"^(?:import|from)[ \t]+(intel_extension_for_pytorch|torch_npu|torch_mlu)\b", re.MULTILINE
+)
+
+
 def in_cudas_place(file: File) -> None:
     """Leave a function that puts another accelerator's functions in the place of CUDA's: ``torch.cuda.Stream = torch.xpu.Stream``.
 
-    At the margin of a file, the statements that do so.
+    At the margin of a file, the statements that do so. A file that imports a vendor's own build of torch, and puts anything
+    there, is about nothing else.
     """
-    if file.options.program or file.in_code(_IN_ITS_PLACE, "torch.cuda") is None:
+    if file.options.program:
+        return
+    vendor = file.on_a_line(_VENDORS, "intel_extension_for_pytorch", "torch_npu", "torch_mlu")
+    put = file.in_code(_PUT_THERE, "torch.cuda") if vendor is not None else None
+    if vendor is not None and put is not None:
+        file.untouched.append((0, len(file.tree.source) + 1))
+        said = f"{vendor[1]}'s functions are put in the place of CUDA's in this file; left as it is"
+        file.find_at(ARMS, put.start(1), said, "note")
+        return
+    if file.in_code(_IN_ITS_PLACE, "torch.cuda") is None:
         return
     told: set[cst.CSTNode] = set()
     for line in file.tree.of(cst.SimpleStatementLine):

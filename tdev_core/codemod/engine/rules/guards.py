@@ -42,7 +42,11 @@ from tdev_core.codemod.engine.vocabulary import DEVICE_NAME, NOTE
 # `scatter(data, [device])`, which copies to CUDA's devices alone where it is torch's or MMCV's.
 _SCATTERS = re.compile(r"(?<![\w.])((?:\w+\.)*)scatter\(\s*\w+,\s*\[")
 _HAS_SCATTER = re.compile(r"(?:torch|tdev|mmcv|mmengine)\b")
-_GPU_PACKAGES = r"\b(?:onnxruntime|paddlepaddle|tensorflow|faiss|mxnet)[-_]gpu\b"
+_GPU_PACKAGES = (
+    r"\b(?:onnxruntime|paddlepaddle|tensorflow|faiss|mxnet)[-_]gpu\b"
+    # faiss' own GPU, which is NVIDIA's or AMD's
+    r"|\bfaiss\.(?:StandardGpuResources|Gpu\w+|index_cpu_to_(?:all_)?gpus?\w*|get_num_gpus)\b"
+)
 _NVIDIA = r"\bnvidia[-_]smi\b|\bnvcc\b|(?i:nvlink)|\bnvml[A-Z]"
 # A package's name, alone or in that of a flag (`_TRITON_AVAILABLE`).
 _PACKAGE = rf"(?i:(?<![a-z])(?:{GUARDED})(?![a-z])|(?-i:\bHAS_(?:BNB|Q_GALORE)\b|\b_?(?:CUEQ?|OEQ|FLASHTP)_AVAILABLE\b)|(?<![a-z])vllm(?![a-z])|(?<![a-z])fused_?(?:adam|lamb|layer_?norm|rms_?norm)\w*|replace_with_kernel_inject)"
@@ -76,9 +80,10 @@ _CUDA_ONLY = re.compile(
     r"|\belif[ \t]+(?:\w+\.)*is_(?:nvidia|rocm)\w*\("
     # a class or a flag of the program's own: `CUDAHashMap(`, `WITH_CUDA_HASH_MAP`
     r"|(?<![.\w])_?(?:CUDA|Cuda)(?!Graph\b)[A-Z]\w*(?:\.\w+)?\(|\b(?:WITH|HAS|HAVE)_CUDA_\w"
-    # a function of the program's own that says it is CUDA's, but not `use_cuda()` or `to_cuda()`
-    rf"|\b(?!{ASKS_OR_MOVES})\w*_cuda(?:_\w+)?(?:\.\w+)*\("
 )
+# A function that says it is CUDA's, but not `use_cuda()` or `to_cuda()`.
+_CALLED_CUDAS = re.compile(rf"\b(?!{ASKS_OR_MOVES})(\w*_cuda(?:_\w+)?)(?:\.\w+)*\(")
+_MOVED = re.compile(r"\.(?:to|cuda)\(")
 
 
 # What is asked for by a variable or a function of this name has been written for CUDA.
@@ -113,7 +118,6 @@ _OTHER_VENDORS = re.compile(r"\b(?:MPS|Apple|AMD|ROCm|Intel|XPU|TPU)\b")
 # Other programs that only know NVIDIA's devices.
 _RUNTIME = re.compile(
     rf"CUDAExecutionProvider|[\"']flash_attention_\d[\"']|{_NVIDIA}|{_GPU_PACKAGES}"
-    r"|\bfaiss\.(?:StandardGpuResources|Gpu\w+|index_cpu_to_(?:all_)?gpus?\w*|get_num_gpus)\b"
 )
 _ATTENTION = re.compile(r"\battn_(?:backend|implementation)\b|(?i:(?<![a-z])flex_?att)")
 # NVIDIA's loader of data, and the word that it takes for a device.
@@ -854,7 +858,9 @@ def guards_cuda_only(file: File, node: cst.CSTNode, only: re.Pattern[str] = _CUD
         texts = [file.unanswered(tree.source[low:high], chosen=True) for low, high in spans]
         if nvidias and any(nvidias & set(_CALLS.findall(t)) for t in texts):
             return True
-        if only is _CUDA_ONLY and any(_scatters(file, text) for text in texts):
+        if only is _CUDA_ONLY and any(
+            _scatters(file, text) or _calls_cudas(file, text) for text in texts
+        ):
             return True
         return any(only.search(text) for text in texts)
 
@@ -937,6 +943,17 @@ def uses_cudas(file: File, *spans: Span) -> bool:
     """Tell whether one of these parts of a file uses what only CUDA has."""
     cudas = file.cudas
     return cudas is not None and any(cudas.within(span) for span in spans)
+
+
+def _calls_cudas(file: File, text: str) -> bool:
+    """Tell whether a text calls a function that is called after CUDA, and is not seen to do no more than to move something there."""
+    names = {found[1] for found in _CALLED_CUDAS.finditer(text)}
+    for own in file.tree.of(cst.FunctionDef) if names else ():
+        body = file.code[slice(*file.tree.span(own.body))]
+        if own.name.value in names and _MOVED.search(body) and not _CUDA_ONLY.search(body):
+            if not _CALLED_CUDAS.search(body):
+                names.discard(own.name.value)
+    return bool(names)
 
 
 def _scatters(file: File, text: str) -> bool:

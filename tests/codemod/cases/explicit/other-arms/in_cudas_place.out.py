@@ -1,6 +1,5 @@
 import tdev
 import torch
-import intel_extension_for_pytorch as ipex
 
 
 def replace():
@@ -8,7 +7,6 @@ def replace():
     torch.cuda.Stream = torch.xpu.Stream
     torch.cuda.is_current_stream_capturing = lambda: False
     torch.has_cuda = True
-    torch.cuda.amp.GradScaler = ipex.cpu.autocast.GradScaler
     return torch.cuda.is_available()
 
 
