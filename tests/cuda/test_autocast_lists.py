@@ -15,6 +15,7 @@ import tdev
 import torch
 from torch import nn
 from torch.nn import functional as F
+from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.checkpoint import checkpoint
 
 from tdev_core.accelerators.privateuse import autocast as lists
@@ -502,3 +503,51 @@ def test_higher_order_operators_run_in_a_region(compiled: bool) -> None:
     run = tdev.compile(twice, backend="eager") if compiled else twice
     with tdev.autocast("cuda", dtype=torch.bfloat16):
         assert run(tdev.ones(2, 2, device="cuda")).item() == 8
+
+
+class _Seen(TorchDispatchMode):
+    """Notes in which types convolutions are computed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.types: list[torch.dtype] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func._schema.name.partition("::")[2].startswith("convolution"):
+            self.types.append(args[0].dtype)
+        return func(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_convolutions_in_float16_are_computed_in_float32(dtype: torch.dtype) -> None:
+    """The CPU has no fast ones in float16; in bfloat16 it has."""
+    layer, x = nn.Conv2d(3, 4, 3), torch.rand(2, 3, 8, 8, requires_grad=True)
+    with tdev.autocast("cuda", dtype=dtype), _Seen() as seen:
+        y = layer(x)
+        y.float().sum().backward()
+    wide = _WIDE if dtype is _HALF else dtype
+    assert y.dtype is dtype and seen.types == [wide, wide]
+    assert layer.weight.grad is not None and layer.weight.grad.dtype is x.grad.dtype is _WIDE
+    if dtype is _HALF:
+        rounded = [p.detach().half().float() for p in (x, layer.weight, layer.bias)]
+        assert torch.equal(y, F.conv2d(*rounded).half())
+        assert x.grad.half().float().equal(x.grad), "rounded as CUDA's is"
+
+
+def test_a_convolution_beyond_float16_is_infinite() -> None:
+    with tdev.autocast("cuda"):
+        y = F.conv1d(torch.full((1, 1, 4), 60000.0), torch.full((1, 1, 2), 2.0))
+    assert y.isinf().all()
+
+
+def test_a_compiled_convolution_is_as_wide() -> None:
+    layer, x = nn.Conv1d(2, 2, 3), torch.rand(1, 2, 8)
+
+    def run(x: torch.Tensor) -> torch.Tensor:
+        with tdev.autocast("cuda"):
+            return layer(x)
+
+    torch._dynamo.reset()
+    compiled = torch.compile(run, backend="aot_eager", fullgraph=True)
+    assert compiled(x).dtype is _HALF
+    assert torch.equal(compiled(x), run(x))

@@ -6,6 +6,10 @@ that. What CUDA does otherwise is registered at a key that no tensor has, and th
 dispatch state; C++ kernels at ``AutocastCPU`` go on doing what both lists have alike (``linear``, ``matmul``,
 ``conv2d``, losses), with torch's cache of cast weights.
 
+In float16 most CPUs have no fast convolutions: one takes up to some hundred times what it takes in float32 (torch 2.13, x86
+without AVX512-FP16). There it is computed in float32, of what was rounded to float16, and rounded again: as CUDA's kernels
+do, which multiply float16 and add in float32.
+
 Three states of a thread that torch itself keeps make a region, so that autograd, checkpoints, ``torch.compile``
 (guards, cache keys) and exported programs carry it as they carry any autocast:
 
@@ -42,6 +46,11 @@ _SAME_TYPE = (
 ).split()
 """Cast on the CPU and not on CUDA, which has kernels in half precision for them. Where CUDA has none either, or
 makes complex numbers that the CPU cannot hold (``fft_*``, ``linalg_*``, ``stft``, ``quantile``), the CPU's rule stays."""
+
+
+_CONVOLUTIONS = (
+    "_convolution convolution conv1d conv2d conv3d conv1d.padding conv2d.padding conv3d.padding"
+).split()
 
 
 class State(NamedTuple):
@@ -111,10 +120,14 @@ def _register() -> None:
 
     torch_api.set_fallthrough(_KEY)
     rules = Rules("cpu", _KEY, ("AutocastCPU",))
-    alike = {*LOWER, *FP32}
+    both = {*LOWER, *FP32}
     for operator, kernel in rules.kernels():
         name = f"aten::{operator}"
-        if not (operator in alike and torch_api.has_kernel(name, "AutocastCPU")):
+        alike = torch_api.has_kernel(name, "AutocastCPU")
+        if operator in _CONVOLUTIONS:
+            wide = _in_float32(operator, rules, None if alike else kernel)
+            torch_api.implement(name, _if_enabled(operator, rules, wide), _KEY)
+        elif not (operator in both and alike):
             torch_api.implement(name, _if_enabled(operator, rules, kernel), _KEY)
     for operator in _SAME_TYPE:
         if (op := overload(operator)) is not None:
@@ -123,6 +136,24 @@ def _register() -> None:
         torch.ops.aten.avg_pool3d.default
     )  # torch 2.13 has it on the CPU for bfloat16 and wider only
     torch_api.implement("aten::avg_pool3d", rules.widened(pool), _KEY)
+
+
+def _in_float32(operator: str, rules: Rules, cast: Kernel | None) -> Kernel:
+    """Make the kernel of a convolution: with float16 it is computed in float32; else by ``cast``, or by torch's kernel for the CPU."""
+    from tdev_core.accelerators.privateuse import torch_api
+    from tdev_core.accelerators.privateuse.autocast import overload
+
+    op: Any = overload(operator)
+
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        if torch.get_autocast_dtype("cpu") is torch.float16:
+            return rules.computed_in(op, torch.float16, torch.float32, args, kwargs)
+        if cast is not None:
+            return cast(*args, **kwargs)
+        with torch_api.without_keys(_KEY):
+            return op(*args, **kwargs)
+
+    return kernel
 
 
 def _if_enabled(operator: str, rules: Rules, cast: Kernel) -> Kernel:

@@ -112,6 +112,21 @@ class Rules:
 
         return kernel
 
+    def computed_in(
+        self, op: OpOverload, dtype: torch.dtype, wide: torch.dtype, args: Any, kwargs: Any
+    ) -> Any:
+        """Call an operator on what is rounded to ``dtype``, compute in ``wide``, and return what it gives in ``dtype``."""
+        args = self._cast(args, dtype)
+        kwargs = {key: self._cast(value, dtype) for key, value in kwargs.items()}
+        return self._narrowed(self._run(op, wide, args, kwargs), wide, dtype)
+
+    def _narrowed(self, value: Any, wide: torch.dtype, dtype: torch.dtype) -> Any:
+        if isinstance(value, torch.Tensor):
+            return value.to(dtype) if value.dtype is wide else value
+        if isinstance(value, (list, tuple)):
+            return type(value)(self._narrowed(item, wide, dtype) for item in value)
+        return value
+
     def _eligible(self, value: Any) -> bool:
         return (
             isinstance(value, torch.Tensor)
