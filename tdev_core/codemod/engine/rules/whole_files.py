@@ -499,6 +499,15 @@ def answers_of_cuda(file: File) -> None:
             file.find(ARMS, home.name, said, "note")
 
 
+# What a report says before what it tells, `"CUDA devices: {}"`; the facts that it tells; what it calls of CUDA at all.
+_LABELS = re.compile(r"[\"'](?=[^\"'\n]*\bCUDA\b)[^\"'\n]*[:=({][^\"'\n]*[\"']")
+_TELLINGS = re.compile(r"\bcuda\.get_device_(?:name|properties|capability)\b")
+_CALLED_OF_CUDA = re.compile(r"\bcuda\.(\w+)|\.(cuda|to)\(|[\"'](cuda)\b")
+_TELLING = re.compile(
+    r"(?:is_available|device_count|current_device|get_device_\w+|get_arch_list|version|memory_\w+|mem_get_info)\Z"
+)
+
+
 def told_of_cuda(file: File) -> None:
     """Leave what is about CUDA by its own words: ``if bf16_cuda:``, a report on NVIDIA's settings."""
     if file.options.all or file.options.program:
@@ -535,6 +544,13 @@ def told_of_cuda(file: File) -> None:
             file.untouched.append(file.tree.span(home))
             said = f"{home.name.value} tells of the machine; left as it is"
             file.find(ARMS, home.name, said, "note")
+    for home in file.tree.of(cst.FunctionDef) if "get_device_" in file.tree.source else ():
+        code = file.code[slice(*file.tree.span(home.body))]
+        if len(_LABELS.findall(code)) > 1 and _TELLINGS.search(code) is not None:
+            if all(_TELLING.match(max(parts)) for parts in _CALLED_OF_CUDA.findall(code)):
+                file.untouched.append(file.tree.span(home))
+                said = f"{home.name.value} tells of CUDA's devices by that name; left as it is"
+                file.find(ARMS, home.name, said, "note")
     for home in file.tree.of(cst.FunctionDef) if "mark.parametrize(" in file.tree.source else ():
         if _RUNS_ON_CUDA.match(home.name.value) and "torch.cuda." in (text := file.tree.text(home)):
             if "mark.parametrize(" in text:
