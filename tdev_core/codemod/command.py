@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace, engine: str) -> int:
         write=writes and session is None,
         keep_bytes=arguments.diff or judge is not None or session is not None,
         engine=engine,
-        whole=_is_of_projects(arguments, settings),
+        directories=_judged_as_wholes(arguments, settings),
     )
     summary = Summary(writes)
     kept: list[FileResult] = []
@@ -106,11 +106,11 @@ def run(arguments: argparse.Namespace, engine: str) -> int:
     return summary.exit_status
 
 
-def _is_of_projects(arguments: argparse.Namespace, settings: Settings) -> bool:
-    """Tell whether the run is over projects as wholes: not over files that were named, new lines, or what a person decides on."""
+def _judged_as_wholes(arguments: argparse.Namespace, settings: Settings) -> tuple[Path, ...]:
+    """Return the directories whose projects are judged as wholes; none where new lines are, or a person decides."""
     if settings.partial or arguments.interactive or arguments.since is not None:
-        return False
-    return any(os.path.isdir(path) for path in arguments.paths)
+        return ()
+    return tuple(Path(path).resolve() for path in arguments.paths if os.path.isdir(path))
 
 
 def _say_floor(files: Sequence[Found], summary: Summary) -> None:

@@ -109,6 +109,8 @@ class Outcome:
     remarks: tuple[Remark, ...] = ()
     resting: tuple[Remark, ...] = ()
     """What no change touches and is right only once the imports are changed: told where these are not."""
+    left: str = ""
+    """Why a file that would change is left as it is, with the project that it belongs to."""
 
     def __post_init__(self) -> None:
         if self.new is not None and self.status is not Status.CHANGED:

@@ -118,3 +118,79 @@ def test_moves_that_only_an_import_would_answer_are_told(place: Path, codemod: C
     ran = codemod("--verbose", ".", engine=REAL)
     assert "seeds.py:5:12 tdev-import" in ran.out
     assert b"tdev" not in seeds.read_bytes()
+
+
+MOVES = b"import torch\n\n\ndef move(x: torch.Tensor):\n    return x.cuda() + x.cuda() + x.cuda() + x.cuda()\n"
+
+
+def test_what_an_import_answers_counts_as_changed(place: Path, codemod: Codemod) -> None:
+    """A package of moves is not left because of the one line in it that changes by itself."""
+    seeds = project(place, 0)
+    for number in range(5):
+        seeds.with_name(f"k{number}.py").write_bytes(b"import cupy\n\ncupy.ones(3)\n")
+        seeds.with_name(f"m{number}.py").write_bytes(MOVES)
+    ran = codemod(".", engine=REAL)
+    assert "left as it is:" not in ran.err
+    assert b"import tdev" in seeds.with_name("m0.py").read_bytes()
+
+
+def test_a_file_that_is_named_beside_a_directory_is_rewritten(
+    place: Path, codemod: Codemod
+) -> None:
+    seeds = project(place, 9)
+    (place / "train.py").write_bytes(SEED)
+    ran = codemod("train.py", "kernels")
+    assert b"tdev" in (place / "train.py").read_bytes() and seeds.read_bytes() == SEED
+    assert "9 of the 11 places looked at that name CUDA stay" in ran.err
+
+
+def test_a_notebook_that_imports_tdev_has_decided_for_its_project(
+    place: Path, codemod: Codemod
+) -> None:
+    seeds = project(place, 9)
+    cells = [{"cell_type": "code", "metadata": {}, "outputs": [], "source": ["import tdev\n"]}]
+    cells[0]["source"] += ["import torch\n", "torch.cuda.synchronize()"]
+    data = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    (place / "first.ipynb").write_text(json.dumps(data, indent=1))
+    codemod(".")
+    assert b"tdev" in seeds.read_bytes()
+
+
+def test_projects_of_one_name_are_told_apart_and_other_messages_are_none(
+    place: Path, codemod: Codemod
+) -> None:
+    project(place / "a" / "core", 9), project(place / "b" / "core", 9)
+    julia = {"cells": [], "metadata": {"language_info": {"name": "julia"}}, "nbformat": 4}
+    (place / "j.ipynb").write_text(json.dumps(julia | {"nbformat_minor": 5, "torch": 1}))
+    ran = codemod(".")
+    for name in ("a", "b"):
+        assert f"{Path(name) / 'core'} is left as it is" in ran.err
+    assert "julia" not in ran.err
+
+
+def test_its_documents_are_left_with_it(place: Path, codemod: Codemod) -> None:
+    project(place, 9)
+    page = place / "README.md"
+    page.write_text("```python\nimport torch\ntorch.cuda.synchronize()\n```\n")
+    codemod("--docs", ".")
+    assert "tdev" not in page.read_text()
+
+
+def test_setup_cfg_describes_a_project_by_its_metadata(place: Path, codemod: Codemod) -> None:
+    settings, described = (project(place / name, 9, metadata="") for name in ("a", "b"))
+    (place / "a" / "setup.cfg").write_text("[flake8]\nmax-line-length = 100\n")
+    (place / "b" / "setup.cfg").write_text("[metadata]\nname = kernels\n")
+    codemod(".")
+    assert b"tdev" in settings.read_bytes() and described.read_bytes() == SEED
+
+
+def test_a_notebook_of_it_need_not_install_tdev(place: Path, codemod: Codemod) -> None:
+    seeds = project(place, 0)
+    for number in range(9):
+        seeds.with_name(f"k{number}.py").write_bytes(b"import cupy\n\ncupy.ones(3)\n")
+    rows = ["%pip install timm\n", "import torch\n", "torch.cuda.manual_seed(0)"]
+    cells = [{"cell_type": "code", "metadata": {}, "outputs": [], "source": rows}]
+    data = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    (place / "first.ipynb").write_text(json.dumps(data))
+    ran = codemod("--verbose", ".", engine=REAL)
+    assert "left as it is: 9" in ran.err and "install that there" not in ran.out

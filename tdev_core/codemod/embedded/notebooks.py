@@ -22,6 +22,8 @@ from tdev_core.codemod.model import Change, Outcome, Place, Remark, Status
 from tdev_core.codemod.records import change, remark, resting
 from tdev_core.codemod.text import decode_utf8, lines
 
+INSTALL_TOO = "this notebook installs what it needs, and imports tdev now: install that there, too"
+
 
 def rewrite_notebook(raw: bytes, rewrite: Rewrite) -> Outcome:
     """Rewrite the notebook ``raw``; raises :class:`Unreadable` where it is none."""
@@ -126,9 +128,8 @@ def _installs(spans: Spans) -> list[Remark]:
     if not said or any("tdev" in each.text for _, each in said):
         return []
     cell, last = said[-1]
-    message = "this notebook installs what it needs, and imports tdev now: install that there, too"
     place = Place(last.line, 1, last.line, 1, cell)
-    return [Remark(NOTEBOOK_MAGIC.id, place, message, "warning", _cut(last.text))]
+    return [Remark(NOTEBOOK_MAGIC.id, place, INSTALL_TOO, "warning", _cut(last.text))]
 
 
 def _cell_remark(rule: Rule, number: int, message: str, cell: CellSource) -> Remark:

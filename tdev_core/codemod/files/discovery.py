@@ -54,6 +54,8 @@ class Found:
     kind: Kind
     skip: str = ""
     error: str = ""
+    named: bool = False
+    """Whether the file itself was named, and not only a directory around it."""
 
 
 def discover(paths: Sequence[str], settings: Settings) -> list[Found]:
@@ -133,7 +135,7 @@ class _Finder:
         """Return a file named on the command line: Python, whatever its name, unless that says otherwise."""
         if path.suffix.lower() in _DOCS_KINDS and path.suffix.lower() not in self._kinds:
             return Found(path, given, Kind.DOCS, skip="a document; --docs looks into documents")
-        return Found(path, given, self._kind(path) or Kind.PYTHON)
+        return Found(path, given, self._kind(path) or Kind.PYTHON, named=True)
 
     def _link(self, path: Path, given: str) -> Iterator[Found]:
         if not os.path.exists(path):

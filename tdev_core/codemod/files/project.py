@@ -10,6 +10,7 @@ import configparser
 import os
 import re
 from bisect import bisect_right
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
@@ -45,7 +46,9 @@ def is_type_checked(directory: Path) -> bool:
     tools = toml(directory / "pyproject.toml").get("tool")
     if isinstance(tools, dict) and any(name in tools for name in _CHECKERS):
         return True
-    if any(os.path.exists(directory / name) for name in _FILES) or _has_mypy(directory):
+    if any(os.path.exists(directory / name) for name in _FILES) or (
+        _setup_cfg(directory).has_section("mypy")
+    ):
         return True
     return not _is_root(directory) and is_type_checked(directory.parent)
 
@@ -71,6 +74,8 @@ def project_of(directory: Path) -> Path | None:
     if "project" in declared or isinstance(tools, dict) and not _BUILDERS.isdisjoint(tools):
         return directory
     if any(os.path.exists(directory / name) for name in ("setup.py", "PKG-INFO")):
+        return directory
+    if _setup_cfg(directory).has_section("metadata"):
         return directory
     return None if _is_root(directory) else project_of(directory.parent)
 
@@ -158,13 +163,12 @@ def _labels(text: str) -> list[tuple[int, str]]:
     return found
 
 
-def _has_mypy(directory: Path) -> bool:
+def _setup_cfg(directory: Path) -> configparser.ConfigParser:
+    """Return the directory's ``setup.cfg``; an empty one where there is none that can be read."""
     parser = configparser.ConfigParser(interpolation=None, strict=False)
-    try:
+    with suppress(OSError, UnicodeDecodeError, configparser.Error):
         parser.read(directory / "setup.cfg", encoding="utf-8")
-    except (OSError, UnicodeDecodeError, configparser.Error):
-        return False
-    return parser.has_section("mypy")
+    return parser
 
 
 def _is_root(directory: Path) -> bool:

@@ -45,8 +45,8 @@ class Plan:
     keep_bytes: bool = False
     """Keep a changed file's old bytes in its result (for a diff)."""
     engine: str = ENGINE
-    whole: bool = False
-    """Whether the files are all of their projects: one that would stay CUDA's for the most part is left as it is."""
+    directories: tuple[Path, ...] = ()
+    """Those whose projects are judged as wholes: one of which too much would stay CUDA's is left as it is."""
 
 
 def options(settings: Settings) -> Options:
@@ -69,11 +69,13 @@ def run(
     """
     tree, reading = survey(files, options(plan.settings).style), _Reader(plan)
     jobs = plan.settings.jobs or min(default_jobs(), _worth_starting(files))
-    whole = plan.whole and any(project_around(found) is not None for found in files)
+    whole = bool(plan.directories) and any(project_around(found) is not None for found in files)
     with Pool(jobs, plan.engine, tree) as pool:
         with closing(pool.map(reading.jobs(files))) as outcomes:
             done = _counted(reading.in_order(files, outcomes), seen)
-            for found, known, raw in decided(done) if whole else done:
+            for found, known, raw in (
+                decided(done, plan.directories, plan.settings.target) if whole else done
+            ):
                 # An interrupt waits until the file that was just written is counted and named.
                 with write.deferred_interrupts() if plan.write and known.new else nullcontext():
                     yield _finish(found, known, raw, plan)

@@ -37,8 +37,8 @@ class Summary:
             self.other_files += bool(result.outcome.remarks)
             return
         self.files[result.status] += 1
-        if result.status is Status.UNCHANGED and result.outcome.message:
-            self.left.setdefault(result.outcome.message)
+        if result.outcome.left:
+            self.left.setdefault(result.outcome.left)
         changed = result.status is Status.CHANGED
         if changed:
             self.changes.update(change.rule for change in result.outcome.changes)
