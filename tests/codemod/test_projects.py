@@ -148,8 +148,8 @@ def test_a_notebook_that_imports_tdev_has_decided_for_its_project(
     place: Path, codemod: Codemod
 ) -> None:
     seeds = project(place, 9)
-    cells = [{"cell_type": "code", "metadata": {}, "outputs": [], "source": ["import tdev\n"]}]
-    cells[0]["source"] += ["import torch\n", "torch.cuda.synchronize()"]
+    rows = ["import tdev\n", "import torch\n", "torch.cuda.synchronize()"]
+    cells = [{"cell_type": "code", "metadata": {}, "outputs": [], "source": rows}]
     data = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
     (place / "first.ipynb").write_text(json.dumps(data, indent=1))
     codemod(".")

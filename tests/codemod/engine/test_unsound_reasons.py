@@ -667,3 +667,42 @@ def test_a_device_that_another_file_chooses_for_what_knows_no_mps(package: str) 
     found = migrated({"devices.py": chooses, "sums.py": sums}, "sums.py").findings
     told = [each.line for each in found if "get_device may give MPS" in each.message]
     assert told == ([7] if package.startswith("pykeops") else [])
+
+
+CHECK = """import torch
+
+
+def check(device, allow_cpu=False):
+    if device.type != "cuda":
+        {first}raise RuntimeError("the search requires a CUDA device")
+    return device
+
+
+"""
+PAST = """def train(device{parameter}):
+    {before}check(device)
+    torch.cuda.reset_peak_memory_stats()
+    return torch.cuda.max_memory_allocated()
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "parameter", "before"),
+    [
+        ("if allow_cpu:\n            return device\n        ", "", ""),
+        ("", ", check=print", ""),
+        ("", "", "check = print\n    "),
+        ("", "", "from pkg import check\n\n    "),
+    ],
+    ids=["a way out", "a parameter", "a variable", "an import"],
+)
+def test_what_follows_a_call_of_what_may_let_others_past(
+    first: str, parameter: str, before: str
+) -> None:
+    source = CHECK.format(first=first) + PAST.format(parameter=parameter, before=before)
+    code = rewrite(source, Names.load(), Options()).code
+    assert "tdev.cuda.reset_peak_memory_stats()" in code
+    plain = CHECK.format(first="") + PAST.format(parameter="", before="")
+    assert "tdev" not in rewrite(plain, Names.load(), Options()).code, (
+        "which shows that it could stay"
+    )

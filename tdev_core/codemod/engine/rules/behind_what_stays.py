@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from tdev_core.codemod.engine.file import File
@@ -111,8 +112,8 @@ def _grow(
 def _past_what_refuses(python: PythonTree, gates: Gates) -> Iterator[tuple[Span, str]]:
     """Yield each function of the file that raises for all but CUDA, and what follows a call of it: ``device = _checked(device)``.
 
-    With what is said of that.
-    Of one at the margin that does so whenever it is called: nothing returns before, and no decorator may catch it.
+    With what is said of that. Of one at the margin that does so whenever it is called: nothing returns before, no decorator may
+    catch it, and nothing else has its name.
     """
     refusing = {
         function.name: python.span(function)
@@ -121,6 +122,8 @@ def _past_what_refuses(python: PythonTree, gates: Gates) -> Iterator[tuple[Span,
         and not function.decorator_list
         and _refuses(function, gates)
     }
+    for name in _bound_twice(python) if refusing else ():
+        refusing.pop(name, None)
     yield from ((span, "") for span in refusing.values())  # whose question has been reported
     for statement in python.statements if refusing else ():
         match statement:
@@ -136,13 +139,31 @@ def _past_what_refuses(python: PythonTree, gates: Gates) -> Iterator[tuple[Span,
             yield rest, f"only CUDA gets past {name}()"
 
 
+def _bound_twice(python: PythonTree) -> set[str]:
+    """Return the names that more than one definition, parameter, import or assignment of the file binds."""
+    found: Counter[str] = Counter()
+    for node in python.everything:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            found[node.name] += 1
+        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            found[node.id] += 1
+        elif isinstance(node, ast.arg):
+            found[node.arg] += 1
+        elif isinstance(node, ast.alias):
+            found[(node.asname or node.name).partition(".")[0]] += 1
+        elif isinstance(node, (ast.MatchAs, ast.MatchStar, ast.ExceptHandler)) and node.name:
+            found[node.name] += 1
+    return {name for name, count in found.items() if count > 1}
+
+
 def _refuses(function: ast.FunctionDef, gates: Gates) -> bool:
     if any(isinstance(each, (ast.Yield, ast.YieldFrom)) for each in ast.walk(function)):
         return False
     for statement in function.body:
         match statement:
-            case ast.If(test=test, body=[*_, ast.Raise()]) if gates.truth(test) == "no":
-                return True
+            case ast.If(test=test, body=[*before, ast.Raise()]) if gates.truth(test) == "no":
+                inside = (part for each in before for part in ast.walk(each))
+                return not any(isinstance(part, ast.Return) for part in inside)
         if any(isinstance(each, ast.Return) for each in ast.walk(statement)):
             return False
     return False
