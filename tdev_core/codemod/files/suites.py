@@ -25,8 +25,11 @@ _COLLECTED = re.compile(
 _STARTS = re.compile(rb"^if[ \t]+__name__[ \t]*==", re.MULTILINE)
 # A test that takes nothing and asserts, which runs under CTest or by hand as it does under pytest. What evaluates a model is given it.
 _ASSERTS = re.compile(
-    rb"^([ \t]*)def[ \t]+test_\w+\([ \t]*(?:self)?[ \t]*\)[^\n]*\n(?:(?:\1[ \t]+\S[^\n]*|[ \t]*)\n)*?\1[ \t]+assert\b",
+    rb"^([ \t]*)def[ \t]+test_\w+\([ \t]*(self)?[ \t]*\)[^\n]*\n(?:(?:\1[ \t]+\S[^\n]*|[ \t\r]*)\n)*?\1[ \t]+assert\b",
     re.MULTILINE,
+)
+_CLASS = re.compile(
+    rb"^(?P<indent>[ \t]*)class[ \t]+(?P<name>\w+)[ \t]*(?:\((?P<bases>[^()]*)\))?", re.MULTILINE
 )
 _ROOTS = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
 _UP = 5
@@ -79,8 +82,20 @@ def _is_a_test(path: Path, raw: bytes) -> bool:
         path.name.startswith("test_")
         and path.parent.name == "tests"
         and _NAME.fullmatch(path.name) is not None
-        and _ASSERTS.search(raw) is not None
+        and any(found[2] is None or _is_of_a_case(raw, found) for found in _ASSERTS.finditer(raw))
     )
+
+
+def _is_of_a_case(raw: bytes, method: re.Match[bytes]) -> bool:
+    """Tell whether a method is one of a class of tests, by its name or its base: what evaluates may keep its model itself."""
+    around = [
+        each
+        for each in _CLASS.finditer(raw, 0, method.start())
+        if len(each["indent"]) < len(method[1])
+    ]
+    if not around:
+        return False
+    return around[-1]["name"].startswith(b"Test") or b"TestCase" in (around[-1]["bases"] or b"")
 
 
 def _modules(folder: Path) -> Iterator[Path]:

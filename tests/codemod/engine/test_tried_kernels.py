@@ -85,3 +85,64 @@ def test_what_is_there_with_kernels_alone_is_asked_for_on_cuda(
     assert "tdev.cuda.empty_cache()" in result.code
     said = [f.message for f in result.findings if "torch.cuda.is_available guards" in f.message]
     assert len(said) == stays
+
+
+_HEAD = "try:\n    import fused_ops\n\n    fused = fused_ops.fused\nexcept ImportError:\n    fused = None\n"
+
+
+@pytest.mark.parametrize(
+    "bound",
+    [
+        "from pkg.fallback import (\n    other,\n    fused,\n)",
+        "from pkg.fallback import *",
+        "import fused",
+        "async def fused(x):\n    return x",
+        "class fused:\n    pass",
+        "for fused in (abs,):\n    pass",
+        "fused: object = abs",
+        "a, fused = abs, abs",
+        "with open('x') as fused:\n    pass",
+        "if fused := abs:\n    pass",
+        "def put():\n    global fused\n    fused = abs",
+        "globals()['fused'] = abs",
+    ],
+)
+def test_what_is_bound_in_another_way_is_there_without_kernels(bound: str) -> None:
+    below = "\n".join(f"    {line}" for line in bound.splitlines())
+    assert set(tried_kernels(_HEAD.encode())) == {"fused"}
+    assert not set(tried_kernels(_HEAD.replace("    fused = None", below).encode()))
+    assert not set(tried_kernels(f"{_HEAD}\n{bound}\n".encode()))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "fused = None",
+        "fused: object = None",
+        "fused: object",
+        "print(fused)",
+        "def f(x):\n    return fused(x)",
+        "__all__ = ['fused']",
+    ],
+)
+def test_what_binds_nothing_or_none_gives_no_other(text: str) -> None:
+    assert set(tried_kernels(f"{_HEAD}\n{text}\n".encode())) == {"fused"}
+
+
+_LINES = "\n".join(f"        import fused_{number}" for number in range(200))
+
+
+@pytest.mark.parametrize(
+    ("ends", "names"),
+    [
+        ("finally:\n    pass\n", set()),
+        ("except (\n    ImportError,\n    OSError,\n):\n    fused = None\n", {"fused"}),
+        ("except ImportError: pass", {"fused"}),
+        ("", set()),
+    ],
+)
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_a_long_block_is_read_once(ends: str, names: set[str], newline: str) -> None:
+    """A pattern that can divide each of these lines in several ways would not come to an end."""
+    text = f"try:\n    if 1:\n{_LINES}\n    fused = fused_0.run\n{ends}"
+    assert set(tried_kernels(text.replace("\n", newline).encode())) == names

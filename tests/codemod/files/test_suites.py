@@ -16,7 +16,16 @@ PLAIN = "import torch\n\n\ndef test_it():\n    torch.cuda.synchronize()\n"
 PROGRAM = "import torch\n\n\ndef test_model(model):\n    return model.cuda()\n\n\nif __name__ == '__main__':\n    test_model(3)\n"
 # Runs by itself what pytest would collect.
 RUNS_ITSELF = "import torch\n\n\ndef test_it():\n    made = torch.device('cuda', 1)\n\n    assert made.index == 1\n\n\nif __name__ == '__main__':\n    test_it()\n"
-AS_METHODS = "import torch\n\n\nclass Options:\n    def test_it(self):\n        assert torch.cuda\n\n\nif __name__ == '__main__':\n    Options().test_it()\n"
+AS_METHODS = "import torch\n\n\nclass TestOptions:\n    def test_it(self):\n        assert torch.cuda\n\n\nif __name__ == '__main__':\n    Options().test_it()\n"
+OF_A_CASE = AS_METHODS.replace(
+    "class TestOptions:", "class Options(\n    common.TestCase,\n):"
+).replace("TestOptions", "Options")
+# Evaluates a model, which it has already.
+EVALUATES = (
+    "import argparse\n\n\nclass Evaluator:\n    def load(self):\n        self.model = None\n\n    def test_epoch(self):\n"
+    "        assert self.model is not None\n        return self.model.cuda()\n\n\nclass TestSet:\n    pass\n\n\n"
+    "if __name__ == '__main__':\n    argparse.ArgumentParser().parse_args()\n    Evaluator().test_epoch()\n"
+)
 # The assertion is that of the function below.
 ASSERTS_ELSEWHERE = "def test_all():\n    print(test(3))\n\n\ndef test(model):\n    assert model\n\n\nif __name__ == '__main__':\n    test_all()\n"
 HELPER = "import torch\n\n\ndef make():\n    return torch.ones(3, device='cuda')\n"
@@ -47,6 +56,12 @@ def _made(place: Path, files: dict[str, str]) -> None:
         ("test/train.py", HELPER, {"test/test_model.py": PROGRAM}, False),
         ("pkg/tests/test_a.py", RUNS_ITSELF, {}, True),
         ("pkg/tests/test_a.py", AS_METHODS, {}, True),
+        ("pkg/tests/test_a.py", OF_A_CASE, {}, True),
+        ("pkg/tests/test_a.py", f"{EVALUATES}\n{AS_METHODS}", {}, True),
+        ("pkg/tests/test_a.py", RUNS_ITSELF.replace("\n", "\r\n"), {}, True),
+        ("pkg/tests/test_a.py", AS_METHODS.replace("\n", "\r\n"), {}, True),
+        ("pkg/tests/test_seg.py", EVALUATES, {}, False),
+        ("pkg/tests/train.py", HELPER, {"pkg/tests/test_seg.py": EVALUATES}, False),
         ("pkg/tests/utils.py", HELPER, {"pkg/tests/test_a.py": RUNS_ITSELF}, True),
         ("pkg/test_a.py", RUNS_ITSELF, {}, False),
         ("pkg/tests/test.py", RUNS_ITSELF, {}, False),

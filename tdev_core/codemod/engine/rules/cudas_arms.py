@@ -196,10 +196,11 @@ _VENDORS = re.compile(
 
 
 def in_cudas_place(file: File) -> None:
-    """Leave a function that puts another accelerator's functions in the place of CUDA's: ``torch.cuda.Stream = torch.xpu.Stream``.
+    """Leave what puts another accelerator's functions in the place of CUDA's: ``torch.cuda.Stream = torch.xpu.Stream``.
 
-    At the margin of a file, the statements that do so. A file that imports a vendor's own build of torch, and puts anything
-    there, is about nothing else.
+    The statement, and the ``if``, the ``try`` and the function around it as long as they do little else: a program may begin
+    so, and go on with what it does on CUDA. A file that imports a vendor's own build of torch, and puts anything there, is
+    about nothing else.
     """
     if file.options.program:
         return
@@ -210,18 +211,47 @@ def in_cudas_place(file: File) -> None:
         said = f"{vendor[1]}'s functions are put in the place of CUDA's in this file; left as it is"
         file.find_at(ARMS, put.start(1), said, "note")
         return
-    if file.in_code(_IN_ITS_PLACE, "torch.cuda") is None:
+    if file.in_code(_IN_ITS_PLACE, "torch.cuda") is None or (tree := file.python) is None:
         return
-    told: set[cst.CSTNode] = set()
-    for line in file.tree.of(cst.SimpleStatementLine):
-        if _IN_ITS_PLACE.match(file.tree.text(line)) is None:
+    told: set[ast.stmt] = set()
+    for statement in tree.everything:
+        if not isinstance(statement, ast.Assign) or not _is_put_there(tree, statement, True):
             continue
-        home = enclosing_function(file, line) or line
+        home: ast.stmt = statement
+        for around in tree.ancestors(statement):
+            if isinstance(around, (ast.If, ast.Try, ast.FunctionDef, ast.AsyncFunctionDef)):
+                if not _mostly_puts(tree, around):
+                    # What decides about it is no question for the rest.
+                    if isinstance(around, ast.If):
+                        file.untouched.append(tree.span(around.test))
+                    break
+                home = around
+            if isinstance(around, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                break
         if home not in told:
             told.add(home)
-            file.untouched.append(file.tree.span(home))
+            file.untouched.append(tree.span(home))
             said = "puts another accelerator's functions in the place of CUDA's; left as it is"
-            file.find(ARMS, line, said, "note")
+            file.find_at(ARMS, tree.span(statement)[0], said, "note")
+
+
+def _is_put_there(tree: PythonTree, statement: ast.stmt, of_another: bool = False) -> bool:
+    """Tell whether a statement gives ``torch.cuda`` an attribute, ``of_another`` accelerator's or any."""
+    pattern = _IN_ITS_PLACE if of_another else _PUT_THERE
+    return isinstance(statement, ast.Assign) and bool(pattern.match(tree.source(statement)))
+
+
+def _mostly_puts(tree: PythonTree, around: ast.AST) -> bool:
+    """Tell whether at least half of the plain statements in a block put something there; those that do nothing are not counted."""
+    plain = [
+        each
+        for each in ast.walk(around)
+        if isinstance(each, ast.stmt)
+        and not hasattr(each, "body")
+        and not isinstance(each, (ast.Pass, ast.Return, ast.Import, ast.ImportFrom))
+        and not (isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant))
+    ]
+    return 2 * sum(_is_put_there(tree, each) for each in plain) >= len(plain)
 
 
 _A_CONSTANT = re.compile(

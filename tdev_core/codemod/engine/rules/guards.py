@@ -224,9 +224,10 @@ def availability_guards(file: File, node: cst.CSTNode) -> str | None:
 _REVERTS = re.compile(
     r"\s*[\w.]+[ \t]*=[ \t]*(?:\w+\.)*revert_sync_?(?:batch_?)?norm\w*\([\w.]+\)\s*", re.IGNORECASE
 )
-# Switches for CUDA graphs, without which a program that has one runs as well.
+# Switches for CUDA graphs, without which a program that has one runs as well. Each line can be divided in one way alone: with
+# two, a row of them that ends otherwise would take twice as long by every line.
 _SWITCHES_GRAPHS = re.compile(
-    r"(?:\s*(?:\w+\.)*\w*cuda_?graphs?\w*[ \t]*=[ \t]*(?:True|False)[ \t]*(?:#[^\n]*)?)+\s*"
+    r"(?:\s*(?:\w+\.)*(?=\w*cuda_?graph)\w+[ \t]*=[ \t]*(?:True|False)\b(?:[ \t]*#[^\n]*(?![^\n]))?)+\s*"
 )
 # Those which keep transformers' Trainer from replicating a model on CUDA's devices.
 _OF_TRAINER = re.compile(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from fnmatch import fnmatchcase
+from functools import cached_property
 from pathlib import Path
 
 import libcst as cst
@@ -16,6 +17,7 @@ import libcst as cst
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.python.statements import last_name, plain_parameters
 from tdev_core.codemod.engine.python.tree import PythonTree
+from tdev_core.codemod.engine.rules.unknown_code import UnknownCode
 
 _SAYS_DEVICE = re.compile(r"device|cuda|\.to\((?!torch\.|[\"']cpu[\"'])", re.IGNORECASE)
 _DEPTH = 8
@@ -230,6 +232,10 @@ class _Saved:
         self._classes = {n.name for n in tree.statements if isinstance(n, ast.ClassDef)}
         self._asked: set[object] = set()
 
+    @cached_property
+    def _unknown(self) -> UnknownCode:
+        return UnknownCode(self._tree, self._owner)
+
     def by_no_accelerator(self) -> bool:
         """Tell whether all that it loads has been saved by its owner, and lies on none."""
         own = _function(self._tree, self._call)
@@ -269,14 +275,19 @@ class _Saved:
         bases = owner.bases if owner is not None else []
         if not any("dataset" in last_name(base).lower() for base in bases):
             return False
-        return self._silent or not self._may_be_elsewhere(home, set())
+        return not self._may_be_elsewhere(home, set())
 
-    def _may_be_elsewhere(self, home: Function, asked: set[Function]) -> bool:
+    def _may_be_elsewhere(
+        self, home: Function | ast.ClassDef, asked: set[Function | ast.ClassDef]
+    ) -> bool:
         """Tell whether a function, or one of the file that it calls, may take something to an accelerator.
 
-        By a device that it names or is told, or by an object of its class that it calls: that may be a model.
+        By a device that it names or is told, by an object of its class that it calls, which may be a model, or by code that
+        is not seen.
         """
         asked.add(home)
+        if self._unknown.calls_some(home):
+            return True
         for node in ast.walk(home):
             match node:
                 case ast.Attribute(attr="device" | "cuda") | ast.keyword(arg="device"):
@@ -289,13 +300,16 @@ class _Saved:
                     return True
                 case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=attr)):
                     called: ast.stmt | None = self._methods.get(attr)
-                    if called is None and attr not in _OF_DATA_SETS:
+                    # Of a base class, or a model that it keeps.
+                    is_known = attr in _OF_DATA_SETS
+                    is_known = is_known or self._silent and not self._unknown.gives(attr)
+                    if called is None and not is_known:
                         return True
                 case ast.Call(func=ast.Name(id=name)):
                     called = self._tree.names[1].get(name)
                 case _:
                     continue
-            if isinstance(called, Function) and called not in asked:
+            if isinstance(called, (*_FUNCTIONS, ast.ClassDef)) and called not in asked:
                 if self._may_be_elsewhere(called, asked):
                     return True
         return False

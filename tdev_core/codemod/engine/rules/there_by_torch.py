@@ -12,7 +12,12 @@ import re
 import libcst as cst
 
 from tdev_core.codemod.engine.file import File
-from tdev_core.codemod.engine.python.statements import last_name, plain_parameters, within
+from tdev_core.codemod.engine.python.statements import (
+    bound_by,
+    last_name,
+    plain_parameters,
+    within,
+)
 from tdev_core.codemod.engine.python.tree import PythonTree
 
 _DEEP = 3
@@ -50,7 +55,7 @@ def _is_there(tree: PythonTree, node: ast.expr, deep: int) -> bool:
     if home is None:
         return False
     if name in [each.arg for each in plain_parameters(home)]:
-        untouched = not any(_binds(each, name) for each in ast.walk(home))
+        untouched = not any(name in bound_by(each) for each in ast.walk(home))
         return untouched and _is_told(tree, home, name, deep - 1)
     values = _values(home, name)
     return bool(values) and all(_is_there(tree, each, deep - 1) for each in values)
@@ -64,11 +69,7 @@ def _values(home: ast.FunctionDef, name: str) -> list[ast.expr]:
         if isinstance(each, ast.Assign)
         and any(isinstance(target, ast.Name) and target.id == name for target in each.targets)
     ]
-    return given if len(given) == sum(_binds(each, name) for each in ast.walk(home)) else []
-
-
-def _binds(node: ast.AST, name: str) -> bool:
-    return isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load)
+    return given if len(given) == sum(name in bound_by(each) for each in ast.walk(home)) else []
 
 
 def _is_told(tree: PythonTree, home: ast.FunctionDef, parameter: str, deep: int) -> bool:
