@@ -56,7 +56,8 @@ else:
 class Namespace(_Dictionary):
     """The value of ``vars(mirror)``. A name is read, set and deleted as an attribute of the mirror, and found when it is asked for.
 
-    It is a dictionary for who asks whether it is one, as ``eval`` does, and holds nothing itself.
+    It is a dictionary for who asks whether it is one, as ``eval`` does, and holds nothing itself: what reads a dictionary's
+    storage in C finds none, ``eval(text, vars(mirror), {})`` with other locals, ``inspect.getattr_static``.
 
     Args:
         mirror: the module.
@@ -132,8 +133,17 @@ class Namespace(_Dictionary):
         for name in list(self._added):
             self.pop(name, None)
 
+    # Each name is read by itself, and another thread may delete one meanwhile.
+
     def copy(self) -> dict[str, Any]:
-        return dict(self.items())
+        found = ((name, self.get(name, _MISSING)) for name in self)
+        return {name: value for name, value in found if value is not _MISSING}
+
+    def items(self) -> Any:
+        return self.copy().items()
+
+    def values(self) -> Any:
+        return self.copy().values()
 
     def __or__(self, other: Any) -> Any:
         return self.copy() | other if isinstance(other, dict) else NotImplemented

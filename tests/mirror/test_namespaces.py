@@ -249,6 +249,17 @@ class TestDictionary:
             exec(f"from torch.{name} import *", theirs)
             assert theirs.keys() <= ours.keys(), name
 
+    def test_a_name_that_goes_meanwhile_is_no_error(self) -> None:
+        """As when another thread sets and deletes a hook while this one goes through the dictionary."""
+        seen = vars(tdev.cuda)
+        for look in (seen.items, seen.values):
+            tdev.cuda.hook = None
+            found = iter(look())
+            next(found)
+            del tdev.cuda.hook
+            assert list(found)
+        assert "hook" not in seen.copy() and seen.copy()["is_available"] is tdev.cuda.is_available
+
     def test_threads_that_look_at_once(self) -> None:
         failures: list[BaseException] = []
 
