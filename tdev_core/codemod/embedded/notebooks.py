@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,13 +17,14 @@ from tdev_core.codemod.embedded import magics
 from tdev_core.codemod.embedded.jsonspans import CellSource, Spans, read_spans
 from tdev_core.codemod.embedded.rules import NOTEBOOK_MAGIC, NOTEBOOK_SYNTAX
 from tdev_core.codemod.embedded.segments import Joined, Rewrite, Segment, rewrite_together
-from tdev_core.codemod.engine import IMPORT_RULES, Rule
+from tdev_core.codemod.engine import Rule
 from tdev_core.codemod.errors import Unreadable
 from tdev_core.codemod.model import Change, Outcome, Place, Remark, Status
 from tdev_core.codemod.records import change, remark, resting
 from tdev_core.codemod.text import decode_utf8, lines
 
-INSTALL_TOO = "this notebook installs what it needs, and imports tdev now: install that there, too"
+_IMPORTS_TDEV = re.compile(r"^[ \t]*(?:import|from)[ \t]+tdev\b", re.MULTILINE)
+INSTALL_TOO = "this notebook installs what it needs, and imports tdev: install that there, too"
 
 
 def rewrite_notebook(raw: bytes, rewrite: Rewrite) -> Outcome:
@@ -42,8 +44,8 @@ def rewrite_notebook(raw: bytes, rewrite: Rewrite) -> Outcome:
     changes = tuple(change(e, rows[at], cells[at].index + 1) for at, e in rewritten.edits)
     remarks += [remark(f, rows[at], cells[at].index + 1) for at, f in rewritten.findings]
     new = _splice(text.code, spans, cells, rewritten.codes)
-    if any(each.rule in IMPORT_RULES for each in changes):
-        remarks += _installs(spans)
+    if any(_IMPORTS_TDEV.search(code) for code in rewritten.codes):
+        remarks += _installs(spans)  # now, or since an earlier run: a check tells the same
     ordered = tuple(sorted(remarks, key=_order))
     if new == text.code:
         return Outcome(Status.UNCHANGED, remarks=ordered)

@@ -30,9 +30,11 @@ def tried_kernels(raw: bytes) -> Iterator[str]:
     if _MAY_BUILD.search(raw) is None or _AT_THE_MARGIN.search(raw) is None:
         return
     module = _parsed(raw)
-    for tried in module.body if module is not None else ():
+    if module is None:
+        return
+    for tried in module.body:
         if isinstance(tried, ast.Try) and tried.handlers and _builds(tried):
-            others = _bound_besides(module, tried) if module is not None else set()
+            others = _bound_besides(module, tried)
             if _ANYTHING not in others:
                 yield from sorted(_bound(tried) - others)
 

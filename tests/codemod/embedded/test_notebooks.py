@@ -217,6 +217,9 @@ def test_a_notebook_that_installs_what_it_needs_is_told_of_tdev(line: str) -> No
         "warning",
     )
     assert "install that there, too" in remark.message and remark.name == line
+    assert found.new is not None
+    again = process(Job("n.ipynb", Kind.NOTEBOOK, found.new, Options()), engine, Names.load())
+    assert again.status is Status.UNCHANGED and again.remarks == (remark,), "a second run says so"
 
 
 @pytest.mark.parametrize(
