@@ -23,7 +23,8 @@ _BLANK = frozenset({tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DED
 @dataclass
 class _Bracket:
     row: int
-    column: int
+    margin: int
+    """The column at which its line begins: what hangs from it is no further to the left."""
     first: int | None = None
     """The column of the first word behind it on its line; None where the line ends with it."""
 
@@ -74,11 +75,12 @@ def _shifts(tree: Tree, moved: dict[int, list[tuple[int, int]]]) -> Iterator[tup
     """Yield the lines to be moved, and by how many columns."""
     shifts: dict[int, int] = {}
     brackets: list[_Bracket] = []
-    last = 0
+    last = margin = 0
     for above, token in _tokens(tree, moved):
         row, column = token.start[0] + above, token.start[1]
         if token.type in _BLANK:
             continue
+        margin = column if row != last else margin
         if brackets and row != last and row != brackets[-1].row:
             around = brackets[-1]
             under = around.first is not None and column >= around.first
@@ -86,7 +88,7 @@ def _shifts(tree: Tree, moved: dict[int, list[tuple[int, int]]]) -> Iterator[tup
             shift = shifts.get(around.row, 0) + sum(
                 by for where, by in moved.get(around.row, ()) if where < at
             )
-            if shift and (under or around.first is None):
+            if shift and (under or around.first is None and column >= around.margin):
                 shifts[row] = shift
                 yield row, shift
         if brackets and brackets[-1].row == row and brackets[-1].first is None:
@@ -94,7 +96,7 @@ def _shifts(tree: Tree, moved: dict[int, list[tuple[int, int]]]) -> Iterator[tup
                 brackets[-1].first = column
         last = token.end[0] + above
         if token.type == tokenize.OP and token.string in _OPEN:
-            brackets.append(_Bracket(row, column))
+            brackets.append(_Bracket(row, margin))
         elif token.type == tokenize.OP and token.string in _CLOSE and brackets:
             brackets.pop()
 

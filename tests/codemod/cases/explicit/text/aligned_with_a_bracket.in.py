@@ -27,3 +27,11 @@ def masks(self, dtype, device, x, deep):
                                                          b=2))
     return place, text, hanging, deeper, kept, deep(torch.float32,
                                                     torch.zeros(2, device=device))
+
+
+def adapters(folder, language, config):
+    weights = torch.load(os.path.join(folder, "models",
+                                      "{}.tagger.mdl".format(
+                                          language)), map_location=config.device)[
+        "adapters"]
+    return weights
