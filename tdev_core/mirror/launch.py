@@ -12,6 +12,7 @@ import re
 import sys
 from collections.abc import Iterable
 from importlib.util import find_spec
+from typing import NoReturn
 
 from tdev_core.errors import ConfigError, exit_with, hush_interrupts
 from tdev_core.release import OLDEST
@@ -59,13 +60,12 @@ def before_torch() -> None:
     if _command() is not None:
         hush_interrupts()
     if find_spec("torch") is None:
-        exit_with(
-            ConfigError(
-                "torch is not installed in this Python. tdev is a mirror of it, runs on the torch that you "
-                "choose, and brings none along. Install the build for your hardware "
-                "(https://pytorch.org/get-started/locally), or the CPU's, which is a tenth of CUDA's: "
-                f"python -m pip install torch --index-url {_CPU_INDEX}. The codemod needs no torch: python -m tdev.codemod."
-            )
+        _refuse(
+            ModuleNotFoundError,
+            "torch is not installed in this Python. tdev is a mirror of it, runs on the torch that you "
+            "choose, and brings none along. Install the build for your hardware "
+            "(https://pytorch.org/get-started/locally), or the CPU's, which is a tenth of CUDA's: "
+            f"python -m pip install torch --index-url {_CPU_INDEX}. The codemod needs no torch: python -m tdev.codemod.",
         )
     if sys.platform == "darwin":
         # Operators without a Metal kernel then run on the CPU instead of raising.
@@ -138,21 +138,27 @@ def after_torch(own: Iterable[str]) -> None:
             module.watch(sys.modules[watched])
 
 
+def _refuse(kind: type[ImportError], message: str) -> NoReturn:
+    """Raise what a program expects that does without torch where it is not there; end a command of ours in one paragraph."""
+    if _command() is not None:
+        exit_with(ConfigError(message))
+    raise kind(message, name="torch")
+
+
 def _refuse_old_torch() -> None:
-    """End the program where torch is older than any that a mirror was made of; a newer one is served."""
+    """Refuse a torch older than any that a mirror was made of; a newer one is served."""
     import torch
 
     found = re.match(r"(\d+)\.(\d+)", str(getattr(torch, "__version__", "")))
     if found is None or tuple(map(int, found.groups())) >= OLDEST:
         return
     oldest = ".".join(map(str, OLDEST))
-    exit_with(
-        ConfigError(
-            f"torch {torch.__version__} is older than any that tdev mirrors: it needs {oldest} or newer. Install "
-            f"one: python -m pip install 'torch>={oldest}' (for a CPU alone, add --index-url {_CPU_INDEX}). "
-            "Programs that have to stay on the old torch can still be rewritten for newer ones: "
-            "python -m tdev.codemod."
-        )
+    _refuse(
+        ImportError,
+        f"torch {torch.__version__} is older than any that tdev mirrors: it needs {oldest} or newer. Install "
+        f"one: python -m pip install 'torch>={oldest}' (for a CPU alone, add --index-url {_CPU_INDEX}). "
+        "Programs that have to stay on the old torch can still be rewritten for newer ones: "
+        "python -m tdev.codemod.",
     )
 
 

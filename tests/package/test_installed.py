@@ -78,14 +78,25 @@ def command(run: Run, name: str, *arguments: str) -> list[str]:
     return [found, *arguments]
 
 
-@pytest.mark.parametrize("start", [["-c", "import tdev"], ["-m", "tdev", "run", "x.py"]])
-def test_without_torch_it_says_how_to_get_one(without_torch: Run, start: list[str]) -> None:
-    answer = without_torch(*start)
+def test_without_torch_it_says_how_to_get_one(without_torch: Run) -> None:
+    answer = without_torch("-m", "tdev", "run", "x.py")
     assert answer.returncode == 2 and "Traceback" not in answer.stderr
     assert (
         answer.stderr.startswith("tdev: torch is not installed") and answer.stderr.count("\n") == 1
     )
     assert "--index-url https://download.pytorch.org/whl/cpu" in answer.stderr
+
+
+def test_a_program_may_do_without_torch_and_tdev(without_torch: Run) -> None:
+    optional = (
+        "try:\n    import tdev as torch\n"
+        "except ImportError as error:\n    torch = None\n"
+        "    print(type(error).__name__, error.name, error)\n"
+    )
+    answer = without_torch("-c", optional)
+    assert answer.returncode == 0 and answer.stderr == ""
+    assert answer.stdout.startswith("ModuleNotFoundError torch torch is not installed")
+    assert "--index-url https://download.pytorch.org/whl/cpu" in answer.stdout
 
 
 def test_what_a_bug_report_needs_is_told_without_torch(without_torch: Run) -> None:
@@ -104,9 +115,8 @@ def test_an_old_torch_is_refused_in_words(without_torch: Run, tmp_path: Path) ->
     (tmp_path / "torch").mkdir()
     (tmp_path / "torch" / "__init__.py").write_text("__version__ = '2.4.1+cu121'\n")
     start = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import tdev"
-    answer = without_torch("-c", start)
-    assert answer.returncode == 2 and "Traceback" not in answer.stderr
-    assert answer.stderr.startswith("tdev: torch 2.4.1+cu121 is older") and "2.11" in answer.stderr
+    said = without_torch("-c", start).stderr.splitlines()[-1]
+    assert said.startswith("ImportError: torch 2.4.1+cu121 is older") and "2.11" in said
 
 
 @pytest.mark.deep  # half a minute, nearly all of it pip; the parts are tested without a wheel
