@@ -146,7 +146,7 @@ class File:
         self.shims: list[cst.Call] = []
         self.used: list[cst.CSTNode] = []
         """References that have become tdev's, now or in an earlier run."""
-        self._besides: list[tuple[Rule, Reference, str]] = []
+        self._besides: list[tuple[Rule, Reference, str, str]] = []
         self._rests: list[cst.CSTNode] = []
         """Those that are torch's in the text: an edit of theirs, or of an import, makes them tdev's."""
         self.given: list[cst.Arg] = []
@@ -495,22 +495,29 @@ class File:
         if self.stays(reference.node) or self.of_a_vendor(reference.bindings):
             return
         if reference.package != "tdev" and self._is_an_annotation(reference.node):
-            self._besides.append((rule, reference, why))
+            self._besides.append((rule, reference, why, ""))
             return
         self._use(rule, reference, why)
 
-    def use_besides(self, rule: Rule, reference: Reference, why: str = "") -> None:
-        """Make a reference one to tdev where its file takes anything else from there: by itself it changes nothing."""
+    def use_besides(self, rule: Rule, reference: Reference, why: str = "", left: str = "") -> None:
+        """Make a reference one to tdev where its file takes anything else from there: by itself it changes nothing.
+
+        ``left`` is what is said of it where that is all.
+        """
         if not self.stays(reference.node) and not self.of_a_vendor(reference.bindings):
-            self._besides.append((rule, reference, why))
+            self._besides.append((rule, reference, why, left))
 
     def use_what_goes_besides(self) -> None:
         """Take from tdev as well what does nothing by itself, such as what annotations name, in a file that takes anything else from there."""
         besides, self._besides = self._besides, []
         taken = (*self.used, *self.shims, *self.predicates)
         if self.changes or self.repointed or not all(map(self.stays, taken)):
-            for rule, reference, why in besides:
+            for rule, reference, why, _ in besides:
                 self._use(rule, reference, why)
+            return
+        for rule, reference, _, left in besides:
+            if left:
+                self.find(rule, reference.node, f"{reference.name} {left}", "note")
 
     def _is_an_annotation(self, node: cst.CSTNode) -> bool:
         for each in self.tree.ancestors(node):

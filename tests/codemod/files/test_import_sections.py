@@ -169,7 +169,7 @@ def test_beside_what_is_rewritten_on_the_next_line(tmp_path: Path) -> None:
 )
 def test_imports_inside_a_function(order: tuple[str, ...], parted: str) -> None:
     source = (
-        "def seed(number):\n    try:\n        import torch\n\n        torch.manual_seed(number)\n"
+        "def seed(number):\n    try:\n        import torch\n\n        torch.randn(number)\n"
         "        torch.cuda.manual_seed(number)\n    except ImportError:\n        pass\n"
     )
     sections = Sections(order, (("torch", "deep"),), "thirdparty", frozenset())

@@ -12,6 +12,7 @@ from tdev_core.codemod.engine.analysis.nodes import descendants, string_value
 from tdev_core.codemod.engine.file import File, Question
 from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.rules.arms import ARMS, decides_beside_other_arms
+from tdev_core.codemod.engine.rules.counts import beside_several
 from tdev_core.codemod.engine.rules.demands import DEMAND, MET, NAME
 from tdev_core.codemod.engine.rules.matches import as_question
 from tdev_core.codemod.engine.rules.operands import (
@@ -161,6 +162,10 @@ def _comparison(file: File, node: cst.Comparison, answers: list[tuple[Asked, Jud
     if (asked := asked_by(file, node)) is not None:
         if _beside_a_numbered(file, node):
             file.find(COMPARISON, node, "compares a device with 'cuda' and with one by its number")
+            return
+        if file.options.style != "accelerator" and beside_several(file, node):
+            said = "asks where there are several devices, which CUDA alone has; left as it is"
+            file.find(COMPARISON, node, said, "note")
             return
         answers.append((asked, judge(file, asked)))
         return

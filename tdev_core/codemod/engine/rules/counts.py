@@ -1,8 +1,10 @@
-"""Finds counts of devices that must not be 0: what is divided by one, or starts as many processes.
+"""Finds counts of devices that must not be 0, and those that are only asked for more than one.
 
 ``rank % torch.cuda.device_count()`` and ``mp.spawn(main, nprocs=torch.cuda.device_count())`` take it for
 granted that there is a device. On the CPU the count is 0: the first dies of a division by zero, the second
 starts nothing and ends well. The CPU answers for one device, so such a count is at least 1.
+
+``torch.cuda.device_count() > 1`` is true on CUDA alone, whoever answers: no other backend has several devices.
 """
 
 from __future__ import annotations
@@ -67,6 +69,107 @@ def _is_needed(tree: PythonTree, counted: ast.AST) -> bool:
             return _needs(parents[1], counted)
         case parent:
             return _needs(parent, counted)
+
+
+def asks_for_several(file: File, found: Reference) -> bool:
+    """Tell whether a count, or a question beside one, only decides whether there is more than one device.
+
+    ``n = torch.cuda.device_count() if torch.cuda.is_available() else 0``, of which ``n > 1`` is all that a function asks.
+    """
+    call = file.tree.parents[found.node]
+    if not isinstance(call, cst.Call) or "device_count" not in file.tree.source:
+        return False
+    tree = file.python
+    asked = tree.at(file.tree.span(call)) if tree is not None else None
+    if tree is None or not isinstance(asked, ast.Call):
+        return False
+    below: ast.AST = asked
+    for parent in tree.ancestors(asked):
+        match parent:
+            case ast.Compare():
+                return found.name == _COUNT and _is_of_several(parent, below)
+            case ast.BoolOp(op=ast.And(), values=values):
+                if any(_counts_several(each) for each in values):
+                    return True
+            case ast.IfExp(test=test, body=body) if found.name == _COUNT or below is test:
+                if found.name != _COUNT and _COUNTS.search(ast.unparse(body)) is None:
+                    return False
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                homes = (p for p in tree.ancestors(parent) if isinstance(p, _FUNCTIONS))
+                home = next(homes, None)
+                counted = _COUNTS.search(ast.unparse(value)) is not None
+                return counted and home is not None and _means_several(home, name)
+            case _:
+                return False
+        below = parent
+    return False
+
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_COUNTS = re.compile(r"\bcuda\.device_count\(")
+
+
+def beside_several(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a question is asked only where there are several devices: ``torch.cuda.device_count() > 1 and …``."""
+    around = file.tree.parents[node]
+    if not isinstance(around, cst.BooleanOperation) or "device_count" not in file.tree.source:
+        return False
+    while isinstance(above := file.tree.parents[around], cst.BooleanOperation):
+        around = above
+    tree = file.python
+    asked = tree.at(file.tree.span(around)) if tree is not None else None
+    return (
+        isinstance(asked, ast.BoolOp)
+        and isinstance(asked.op, ast.And)
+        and any(map(_counts_several, asked.values))
+    )
+
+
+def _counts_several(node: ast.AST) -> bool:
+    match node:
+        case ast.Compare(left=ast.Call(func=func)):
+            return ast.unparse(func).endswith("cuda.device_count") and _is_of_several(
+                node, node.left
+            )
+        case _:
+            return False
+
+
+def _is_of_several(node: ast.Compare, counted: ast.AST) -> bool:
+    """Tell whether a comparison asks for more than one of what is counted."""
+    if node.left is not counted or len(node.ops) != 1:
+        return False
+    match node.ops[0], node.comparators[0]:
+        case ((ast.Gt() | ast.LtE()), ast.Constant(value=int(least))):
+            return least >= 1
+        case ((ast.GtE() | ast.Lt()), ast.Constant(value=int(least))):
+            return least >= 2
+        case _:
+            return False
+
+
+def _means_several(home: ast.AST, name: str) -> bool:
+    """Tell whether a function asks a variable for more than one, and uses it nowhere but where there are."""
+    asked = False
+    stored = 0
+    todo: list[ast.AST] = [home]
+    while todo:
+        node = todo.pop()
+        match node:
+            case ast.If(test=ast.Compare(left=ast.Name(id=each) as left) as test) if (
+                each == name and isinstance(test.ops[0], (ast.Gt, ast.GtE))
+            ):
+                if not _is_of_several(test, left):
+                    return False
+                asked = True
+                todo += node.orelse
+            case ast.Name(id=each) if each == name:
+                if isinstance(node.ctx, ast.Load):
+                    return False
+                stored += 1
+            case _:
+                todo += ast.iter_child_nodes(node)
+    return asked and stored == 1
 
 
 def _asks(test: ast.expr) -> bool:

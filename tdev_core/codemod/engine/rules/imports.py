@@ -59,7 +59,7 @@ def collect_imports(file: File) -> None:
                 continue  # of an older release; its sibling says nothing of CUDA, and stays
             if file.of_a_vendor(bindings.scope.bindings[bindings.name]):
                 continue
-            if _is_left_over(file, bindings):
+            if _is_left_over(file, bindings) or _is_the_name_of_a_type(file, bindings):
                 continue
             file.repointed.append(bindings)
         elif target in file.names.routed and target not in file.names.device_params:
@@ -86,6 +86,27 @@ def _is_left_over(file: File, binding: Binding) -> bool:
     low, high = file.tree.span(binding.statement)
     word = re.compile(rf"(?<![\w.]){re.escape(binding.name)}(?!\w)")
     return not any(not low <= found.start() < high for found in word.finditer(file.tree.source))
+
+
+def _is_the_name_of_a_type(file: File, binding: Binding) -> bool:
+    """Tell whether annotations alone read the scaler that an import takes: torch's class, whoever gives it."""
+    names = getattr(binding.statement, "names", ())
+    if not (binding.target or "").endswith(".GradScaler") or len(names) != 1:
+        return False
+    if file.python is None or file.pieces:
+        return False
+    said = {
+        each
+        for node in file.python.everything
+        for whole in (getattr(node, "annotation", None), getattr(node, "returns", None))
+        for each in (ast.walk(whole) if whole is not None else ())
+    }
+    read = [
+        node
+        for node in file.python.everything
+        if isinstance(node, ast.Name) and node.id == binding.name
+    ]
+    return bool(read) and said.issuperset(read)
 
 
 def _targets(binding: Binding) -> set[str]:

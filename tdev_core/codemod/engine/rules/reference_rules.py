@@ -29,6 +29,11 @@ REFERENCE = rule(
     So do the counters of memory of a function that compares such a number (`assert torch.cuda.memory_allocated() == before`), or has
     it for a CUDA device by its docstring, and asks for none first: torch's are 0 on the CPU, and tdev's count the process there.
 
+    What gives the same whoever is asked becomes tdev's only beside something that does not, and is a note where it is alone: a count of
+    devices that is asked for more than one (`torch.cuda.device_count() > 1`), which CUDA alone has, and `torch.cuda.manual_seed`
+    beside `torch.manual_seed` of the same number, which seeds every device. A device's type that is asked where there are
+    several, `device_count() > 1 and device.type == "cuda"`, stays.
+
     Where the name does not speak of CUDA (`torch.load`, `torch.jit.script`, `new_group`), the report says in
     a line why it is tdev's.
 

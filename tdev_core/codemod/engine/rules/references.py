@@ -26,7 +26,7 @@ from tdev_core.codemod.engine.rules.backend_questions import ASKED, chooses_betw
 from tdev_core.codemod.engine.rules.build_version import NAME as VERSION_NAME
 from tdev_core.codemod.engine.rules.build_version import build_version
 from tdev_core.codemod.engine.rules.counters import counts_what_cuda_holds
-from tdev_core.codemod.engine.rules.counts import at_least_one
+from tdev_core.codemod.engine.rules.counts import asks_for_several, at_least_one
 from tdev_core.codemod.engine.rules.cudas_tests import (
     asks_what_stays,
     lives_from_what_stays,
@@ -75,6 +75,7 @@ from tdev_core.codemod.engine.rules.requests import (
     handed_out,
 )
 from tdev_core.codemod.engine.rules.saved_states import is_of_saved_states
+from tdev_core.codemod.engine.rules.seeds import is_seeded_already
 from tdev_core.codemod.engine.rules.speaks_of_others import (
     LEAVES_OUT,
     means_cudas_type,
@@ -530,5 +531,13 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
             leave_what_it_opens(file, found.node)
             return
     if not in_a_row_of_its_own(file, found.node) and not left_to_script(file, found.node, name):
+        same = None
+        if name in ASKED and asks_for_several(file, found):
+            same = f"only decides whether there are several devices, as on CUDA alone; {LEFT}"
+        elif is_seeded_already(file, found):
+            same = f"does what torch.manual_seed beside it does on every device; {LEFT}"
+        if same is not None:
+            file.use_besides(REFERENCE, found, reason(name), same)
+            return
         at_least_one(file, found)
         file.use(REFERENCE, found, reason(name))

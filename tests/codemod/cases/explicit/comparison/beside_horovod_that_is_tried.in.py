@@ -9,6 +9,6 @@ except ImportError:
 def auto(model, device: torch.device):
     if hvd is not None:
         hvd.broadcast_parameters(model.state_dict(), root_rank=0)
-    elif torch.cuda.device_count() > 1 and "cuda" in device.type:
+    elif torch.cuda.device_count() and "cuda" in device.type:
         model = torch.nn.parallel.DataParallel(model)
     return model

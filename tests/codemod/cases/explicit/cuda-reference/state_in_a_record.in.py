@@ -22,5 +22,4 @@ def restore(state):
 
 
 def seed_all(seed):
-    torch.manual_seed(seed)
     torch.cuda.manual_seed(seed)

@@ -23,5 +23,4 @@ def restore(state):
 
 
 def seed_all(seed):
-    torch.manual_seed(seed)
     tdev.cuda.manual_seed(seed)

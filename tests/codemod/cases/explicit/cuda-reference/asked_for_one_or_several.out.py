@@ -1,0 +1,12 @@
+import tdev
+
+
+def count(self):
+    devices = tdev.cuda.device_count()
+    if devices > 1:
+        self.side_by_side(devices)
+    return devices
+
+
+def any_at_all():
+    return tdev.cuda.device_count() > 0
