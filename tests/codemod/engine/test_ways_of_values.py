@@ -2119,3 +2119,27 @@ def test_a_device_beside_one_that_is_taken_from_where_it_stays(taken: str, stays
     """DGL's goes to CUDA or to the CPU, and what a module chooses itself beside it would be another one."""
     files = {"encoders.py": GRAPHS, "made.py": f"import torch\n{taken}\n{CHOOSES}"}
     assert changed(files, "made.py") is not stays
+
+
+def test_the_device_of_what_tdev_makes_is_real_in_a_second_run_too() -> None:
+    made = migrated(
+        {
+            "made.py": """import torch
+
+
+def build(jit, device=None):
+    device = torch.empty(0, device=device).device
+    return Net().to(device=device), device.type == "cuda"
+
+
+def benchmark(jit, device=None):
+    device = torch.empty(0, device=device).device
+    return build(jit, device)
+
+
+for device in ("cpu", "cuda"):
+    benchmark(False, device)
+"""
+        }
+    )
+    assert "tdev.empty(0, device=device)" in made.code

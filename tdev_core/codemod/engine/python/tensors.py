@@ -100,6 +100,11 @@ def _sizes(args: list[ast.expr]) -> bool:
     return any(isinstance(arg, ast.Constant) and isinstance(arg.value, int) for arg in plain)
 
 
+def _as_torchs(name: str) -> str:
+    """Return what torch calls a name of tdev's, whose functions give what torch's do."""
+    return f"torch.{name[len('tdev.') :]}" if name.startswith("tdev.") else name
+
+
 class Tensors(Values):
     """Values of which some are tensors."""
 
@@ -154,7 +159,7 @@ class Tensors(Values):
                 return False
 
     def _is_made(self, node: ast.Call, deep: int) -> bool:
-        name = self._name(node.func)
+        name = _as_torchs(self._name(node.func))
         if name.startswith("torch."):
             if _CLASSES.match(name):
                 return True
@@ -198,7 +203,7 @@ class Tensors(Values):
             return False
         if node.func.attr not in _SEVERAL:
             return False
-        name = self._name(node.func)
+        name = _as_torchs(self._name(node.func))
         return name.startswith("torch.") or self.holds(node.func.value, TENSOR, deep)
 
     def _has_several(self, node: ast.expr, deep: int) -> bool:
