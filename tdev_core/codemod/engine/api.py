@@ -106,6 +106,8 @@ class ProgramTree:
     """Packages in use that are told a device by CUDA's name or the CPU's, and know no other."""
     held_devices: Mapping[str, str] = field(default_factory=dict)
     """Modules that choose a device at their margin and work with a package that holds tensors on CUDA and the CPU alone: which."""
+    works_with: str = ""
+    """A package that holds tensors on CUDA and the CPU alone, which so many modules import that every device of the tree is for it."""
     staying: frozenset[str] = frozenset()
     """Functions and classes that go on naming CUDA with ``--target accelerator``."""
     staying_uses: frozenset[str] = frozenset()

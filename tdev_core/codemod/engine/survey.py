@@ -325,6 +325,9 @@ class Survey:
         self._strings: set[tuple[str, str]] = set()
         self._runtimes: set[str] = set()
         self._held_devices: dict[str, str] = {}
+        self._held_by: Counter[str] = Counter()
+        self._of_torch = 0
+        """The modules that import torch, tests aside."""
         self._of_torch_cuda: set[str] = set()
         self._bring_tdev: set[str] = set()
         self._know_mps: set[str] = set()
@@ -413,6 +416,8 @@ class Survey:
             self._see_folders(path)
         if any(name in raw for name in _HOLDERS_BYTES) and (held := _FROM_A_HOLDER.search(raw)):
             self._holders = True
+            if not is_for_tests(path) and b" " * 5 not in held[0]:
+                self._held_by[holders()[held[1].decode()].called] += 1
             if b"cuda.is_available" in raw and _CHOSEN_AT_THE_MARGIN.search(raw) is not None:
                 self._held_devices[own] = holders()[held[1].decode()].called
         if is_package and own in _HOLDERS:
@@ -431,6 +436,7 @@ class Survey:
             for module, names in mocked_modules(raw):
                 self._mocked[module] = self._mocked.get(module, frozenset()) | names
         if not tests:
+            self._of_torch += b"import torch" in raw or b"from torch" in raw
             if self._looks_for_staying:
                 self._built_on |= built_on(raw)
                 self._by_cuda_alone |= moves_by_cuda_alone(raw)
@@ -670,6 +676,13 @@ class Survey:
         self._say_cuda.clear()
         self._size = 0
 
+    def _works_with(self) -> str:
+        """Return the package which knows CUDA and the CPU alone that the tree is written for, if one is."""
+        for called, count in self._held_by.most_common(1):
+            if count >= _SEVERAL and count * _OF_SO_MANY >= self._of_torch:
+                return called
+        return ""
+
     def _started_from(self) -> set[PurePath]:
         """Return the folders around scripts that import modules which lie there by their names from there: ``training.data``.
 
@@ -773,6 +786,7 @@ class Survey:
             word_devices=words,
             runtimes=frozenset(self._runtimes),
             held_devices=dict(self._held_devices),
+            works_with=self._works_with(),
             of_torch_cuda=frozenset(self._of_torch_cuda),
             bring_tdev=frozenset(self._bring_tdev - self._kernels),
             know_mps=frozenset(self._know_mps),
@@ -1025,7 +1039,9 @@ def own_compilers(texts: Sequence[bytes]) -> frozenset[str]:
 
 
 _SEVERAL = 4
-"""The modules of a package, most of which hold kernels, that make all of it theirs."""
+"""The modules of a package, most of which hold kernels, that make all of it theirs; and those for another package, likewise."""
+_OF_SO_MANY = 6
+"""The modules with torch of which one imports a package that knows few devices, where all are written for it."""
 _KEPT = 64 << 20
 """The bytes of texts that are kept until it is known what is looked for in them."""
 

@@ -102,3 +102,20 @@ def test_what_a_class_moves_that_trains_on_cuda_and_the_cpu_alone() -> None:
     files = {"trainer.py": trainer, "model.py": model}
     code = migrated(files, "model.py").code
     assert "if torch.cuda.is_available():" in code and "self.device = tdev.device(" in code
+
+
+@pytest.mark.parametrize("models", [3, 4])
+def test_a_tree_that_is_written_for_what_knows_few_devices(models: int) -> None:
+    """Where one module of six takes graphs from DGL, a device is chosen for those, whichever module chooses it."""
+    train = (
+        "import torch\nfrom pkg.data import graphs\nfrom pkg.models.m0 import M0\n\n\ndef train():\n"
+        '    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")\n'
+        "    model = M0().to(device)\n    return [model(each.to(device)) for each in graphs()]\n"
+    )
+    files = {"train.py": train}
+    for number in range(models):
+        files[f"models/m{number}.py"] = (
+            "import torch\n\ntry:\n    import dgl\nexcept ImportError:\n    dgl = None\n\n\n"
+            f"class M{number}(torch.nn.Module):\n    def forward(self, g):\n        return dgl.sum_nodes(g)\n"
+        )
+    assert (migrated(files, "train.py").code == train) == (models > 3)

@@ -67,6 +67,8 @@ def holder_beside(file: File, question: cst.CSTNode) -> str:
     if file.options.style == "accelerator":
         return ""  # that target has a reason of its own
     itself = file.options.tree.own_holders if file.options.tree is not None else frozenset()
+    if file.options.tree is not None and file.options.tree.works_with:
+        return file.options.tree.works_with
     for pattern, words in ((_FROM_HOLDER, _HOLDERS), (_CALLED_AFTER, _NAMED)):
         if file.in_code(pattern, *words) is None:
             continue
