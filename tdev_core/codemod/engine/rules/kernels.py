@@ -63,7 +63,8 @@ KERNEL = rule(
     of a package for CUDA in its block is left as well, and the whole class whose `__init__` imports it: nothing else comes
     there. A
     file that imports a compiled extension (`from pkg.ext import pkg_ext`) from the module of the tree
-    that compiles it for CUDA is left whole, unless `--all` is given. So is a module that only CUDA reaches: one about CUDA by its
+    that compiles it for CUDA is left whole, unless `--all` is given. So is a `setup.py`, which runs where tdev need not be
+    installed. So is a module that only CUDA reaches: one about CUDA by its
     name or by what it imports, which nothing else imports, tests aside, than what is left whole itself, or an arm that a
     question for CUDA opens, or functions that torch calls for CUDA alone; the question stays with it.
     """,

@@ -112,6 +112,9 @@ def speaks_of(file: File, whose: str) -> bool:
     return said >= len(re.findall(r"(?<![a-z])cuda(?![a-z])", source, re.IGNORECASE))
 
 
+_BUILDS = re.compile(r"(?<![\w.])(?:setuptools\.|core\.)?setup\(")
+
+
 def stays_whole(file: File) -> bool:
     """Report a file that is one kind of device's as a whole, and tell whether it is: it is left as it is."""
     options = file.options
@@ -174,6 +177,10 @@ def stays_whole(file: File) -> bool:
         ):
             said = "this file puts a CUDA of its own in torch's place"
             file.find_at(ARMS, 0, f"{said}; left as it is (--all rewrites it)")
+            return True
+        if stem == "setup" and file.in_code(_BUILDS, "setup") is not None:
+            said = f"{path.name} builds the package, where tdev need not be installed"
+            file.find_at(KERNEL, 0, f"{said}; left as it is (--all rewrites it)", "note")
             return True
         if _OF_CUDA.match(stem):
             file.find_at(
