@@ -639,7 +639,7 @@ def beside_a_package(file: File) -> None:
         block = file.tree.parents[file.tree.parents[node]]
         if not isinstance(block, cst.IndentedBlock) or not package.needs_cuda:
             continue
-        if package.answer != "none":
+        if package.answer not in ("none", "stand-in") or is_answered(file, node):
             continue
         file.untouched.append((file.tree.span(node)[1], file.tree.span(block)[1]))
         made_by = file.tree.parents[block]
