@@ -193,16 +193,27 @@ def _alias(file: File, bindings: list[Binding]) -> None:
                 isinstance(b.node, cst.ImportAlias) and dotted(b.node.name) == "torch"
                 for b in binding.scope.bindings.get("torch", [])
             ) and binding is next(b for b in binding.scope.bindings["torch"] if b.target == "torch")
-            if first and full in file.names.modules:
-                # What `import torch` loads is there as soon as tdev is.
+            whole = 0, len(file.tree.source)
+            loaded = full in file.names.modules or not _stands_elsewhere(file, full, whole)
+            if first and loaded:
+                # What `import torch` loads is there as soon as tdev is, and what is named nowhere need not be.
                 file.replace(IMPORT, start, start + len(full), "tdev as torch")
                 continue
             if not first and full in file.names.modules and (line := _own_line(file, binding)):
                 file.replace(IMPORT, *line, "")
                 continue
-            file.replace(
-                IMPORT, start, start + len("torch"), "tdev as torch, tdev" if first else "tdev"
-            )
+            text = "tdev"
+            if first:
+                row = file.tree.position(start)[0]
+                line = file.tree.line_text(row)
+                margin = line[: len(line) - len(line.lstrip())]
+                alone = line.lstrip().startswith("import torch.") and "," not in line
+                text = (
+                    f"tdev as torch{file.tree.newline}{margin}import tdev"
+                    if alone
+                    else "tdev as torch, tdev"
+                )
+            file.replace(IMPORT, start, start + len("torch"), text)
 
 
 def _own_line(file: File, binding: Binding) -> Span | None:
