@@ -152,6 +152,8 @@ class ProgramTree:
     """The modules in which a test puts a mock in the place of torch, and the names of torch's that it gives an answer or asserts."""
     put_in_place: frozenset[str] = frozenset()
     """Packages of which a file puts something else among the modules: ``sys.modules["apex"] = Mock()``."""
+    tries_torch: bool = False
+    """Whether a module of the tree tries to import torch at its margin, and does something else where there is none."""
     uses_ray: bool = False
     """Whether a module of the tree imports Ray."""
     imported_tests: frozenset[str] = frozenset()

@@ -335,6 +335,7 @@ class Survey:
         self._of_cuda: set[str] = set()
         self._ask_backends = False
         self._put_in_place: set[str] = set()
+        self._tries_torch = False
         self._uses_ray = False
         self._imported_tests: set[str] = set()
         self._device_choosers: set[str] = set()
@@ -437,6 +438,8 @@ class Survey:
                 self._mocked[module] = self._mocked.get(module, frozenset()) | names
         if not tests:
             self._of_torch += b"import torch" in raw or b"from torch" in raw
+            tries = b"try:" in raw and _TRIES_TORCH.search(b"\n" + raw) is not None
+            self._tries_torch = self._tries_torch or tries
             if self._looks_for_staying:
                 self._built_on |= built_on(raw)
                 self._by_cuda_alone |= moves_by_cuda_alone(raw)
@@ -796,6 +799,7 @@ class Survey:
             names_cuda=frozenset(self._of_cuda),
             ask_backends=self._ask_backends,
             put_in_place=frozenset(self._put_in_place),
+            tries_torch=self._tries_torch,
             uses_ray=self._uses_ray,
             imported_tests=frozenset(self._imported_tests),
             device_choosers=frozenset(self._device_choosers),
@@ -891,6 +895,10 @@ _IMPORTS_A_TEST = re.compile(
     rb"^[ \t]*(?:from|import)[ \t](?:[^\n(]*\([^)]*\)|[^\n]*)", re.MULTILINE
 )
 _TEST = re.compile(rb"\btest_\w+")
+# The first thing that is tried, and no release of it that is told from another one: `except ImportError`, `except Exception`.
+_TRIES_TORCH = re.compile(
+    rb"\ntry:[^\n]*\n[ \t]+import (?:torch|tdev)\b[^\n]*\n(?:[ \t][^\n]*\n|\r?\n)*except\b[ \t]*(?:ImportError|ModuleNotFoundError|Exception|\(|:)"
+)
 _IMPORTS_RAY = re.compile(rb"(?:import|from)[ \t]+ray\b")
 _OTHER_CLASS = re.compile(rb"\b[A-Z]\w+")
 

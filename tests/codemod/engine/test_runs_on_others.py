@@ -119,3 +119,20 @@ def test_a_tree_that_is_written_for_what_knows_few_devices(models: int) -> None:
             f"class M{number}(torch.nn.Module):\n    def forward(self, g):\n        return dgl.sum_nodes(g)\n"
         )
     assert (migrated(files, "train.py").code == train) == (models > 3)
+
+
+@pytest.mark.parametrize("tried", [True, False])
+def test_a_file_without_torch_of_a_tree_that_may_run_without(tried: bool) -> None:
+    """What imports neither torch nor tdev goes on doing so, where a module beside it only tries to."""
+    augment = (
+        "class Augmenter:\n    def __init__(self, device='cpu'):\n        self.device = device\n\n"
+        "    def run(self, rows):\n        return self.device == 'cuda' or len(rows)\n"
+    )
+    model = "import torch\n"
+    if tried:
+        model = "try:\n    import torch\nexcept ImportError:\n    pass\n"
+    files = {
+        "augment.py": augment,
+        "model.py": f"{model}\n\ndef make():\n    return torch.zeros(3, device='cuda')\n",
+    }
+    assert (migrated(files, "augment.py").code == augment) is tried

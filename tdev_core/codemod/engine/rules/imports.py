@@ -205,9 +205,9 @@ def _alias(file: File, bindings: list[Binding]) -> None:
             text = "tdev"
             if first:
                 row = file.tree.position(start)[0]
-                line = file.tree.line_text(row)
-                margin = line[: len(line) - len(line.lstrip())]
-                alone = line.lstrip().startswith("import torch.") and "," not in line
+                said = file.tree.line_text(row)
+                margin = said[: len(said) - len(said.lstrip())]
+                alone = said.lstrip().startswith("import torch.") and "," not in said
                 text = (
                     f"tdev as torch{file.tree.newline}{margin}import tdev"
                     if alone
