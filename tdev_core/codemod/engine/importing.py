@@ -84,7 +84,7 @@ _MAY_TAKE_EXTENSION = re.compile(rb"\nfrom[ \t][^\n]*\bimport\b[^\n]*\w_(?:ext|c
 
 def may_need(raw: bytes) -> bool:
     """Tell whether a module may be one that cannot be imported without CUDA."""
-    if (b"_ext" in raw or b"_cuda" in raw) and _MAY_TAKE_EXTENSION.search(raw):
+    if (b"_ext" in raw or b"_cuda" in raw) and _MAY_TAKE_EXTENSION.search(b"\n" + raw):
         return True
     return needed(raw) != ""
 

@@ -77,6 +77,7 @@ _TDEV: tuple[Pass, ...] = (
     cudas_arms.in_cudas_place,
     cudas_arms.named_beside_others,
     cudas_arms.under_a_fake,
+    cudas_arms.spread_over_devices,
     cudas_arms.after_what_refuses,
     expected_failures.expected_failures,
     parallel_arms.done_for_others,

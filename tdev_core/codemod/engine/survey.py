@@ -275,7 +275,9 @@ def _scripted_calls(raw: bytes) -> set[str]:
     """Return the functions that a file takes from others and calls, if a decorator of it compiles something."""
     if b"script" not in raw or _COMPILED.search(raw) is None:
         return set()
-    taken = {name for found in _NAMED_IMPORT.findall(raw) for name in re.findall(rb"\w+", found)}
+    taken = {
+        name for found in _NAMED_IMPORT.findall(b"\n" + raw) for name in re.findall(rb"\w+", found)
+    }
     return {name.decode() for name in taken if name + b"(" in raw}
 
 
@@ -367,7 +369,7 @@ class Survey:
         # A package may put its own folder on the path, and then import what lies there by its name alone.
         if b"sys.path." in raw and b"__file__" in raw:
             self._on_path.add(path.parent)
-        if _FROM_A_LIBRARY.search(raw) is not None:
+        if _FROM_A_LIBRARY.search(b"\n" + raw) is not None:
             dotted = {(a.decode(), b.decode()) for a, b in _FROM_A_FOLDER.findall(raw)}
             self._imported_from.append((path.parent, frozenset(dotted)))
         # Each asked once: of thousands of files, to take paths apart is a tenth of the time.
@@ -722,7 +724,8 @@ class Survey:
             for name, had in self._of_package.items()
             if (4 if _OF_KERNELS.search(name) else 2) * sum(had) > len(had)
         }
-        packages = {name for name in held if name in self._modules}
+        # One inside another, too, of which all is kernels: `from pkg.layer import Layer`, which its `__init__` takes from those.
+        packages = {n for n, had in held.items() if n in self._modules or "." in n and all(had)}
         rooms = {name for name, had in held.items() if "." in name and len(had) >= _SEVERAL}
         platforms = [
             beside[word]
@@ -1064,6 +1067,8 @@ def _makes_kernels(raw: bytes, signs: set[bytes]) -> bool:
         code = without_prose(raw.decode("latin-1")).encode("latin-1")
         if any(sign in code for sign in _MAKES_KERNELS):
             return True
+    if _IMPORTS_KERNELS.match(b"\n" + raw[:200]) is not None:
+        return True  # by its first line
     return any(_in_code(pattern, raw) for pattern in (*_CALLS_KERNELS, _IMPORTS_KERNELS))
 
 

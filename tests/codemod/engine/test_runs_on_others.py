@@ -136,3 +136,11 @@ def test_a_file_without_torch_of_a_tree_that_may_run_without(tried: bool) -> Non
         "model.py": f"{model}\n\ndef make():\n    return torch.zeros(3, device='cuda')\n",
     }
     assert (migrated(files, "augment.py").code == augment) is tried
+
+
+def test_what_others_leave_is_a_device_that_is_there() -> None:
+    code = (
+        "import torch\n\n\ndef chosen():\n    if torch.backends.mps.is_available():\n        name = 'mps'\n"
+        "    else:\n        name = 'cuda' if torch.cuda.is_available() else 'cpu'\n    return torch.device(name)\n"
+    )
+    assert migrated({"made.py": code}).code == code

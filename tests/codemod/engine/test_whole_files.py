@@ -7,6 +7,7 @@ from pathlib import PurePath
 import pytest
 
 from tdev_core.codemod.engine import Names, Options, ProgramTree, Style, Survey, rewrite
+from tests.codemod.small_trees import migrated
 
 NAMES = Names.load()
 CODE = 'import torch\n{imports}\n\ndef test_it():\n    torch.zeros(3, device="cuda")\n'
@@ -319,3 +320,19 @@ def test_a_vendors_folder_beside_another_ones(beside: str, stays: bool) -> None:
         result = rewrite(code, Names.load(), options, filename=where)
         assert (result.code == code) is stays
         assert bool(result.findings) is stays
+
+
+@pytest.mark.parametrize("built", ["import conv_cuda\n", ""])
+def test_a_package_that_is_kernels_and_no_more(built: str) -> None:
+    """Its `__init__` takes the layer from the module that imports them, and so does who asks for CUDA first."""
+    asks = (
+        "import torch\n\n\ndef conv(size):\n    if torch.cuda.is_available():\n        try:\n"
+        "            from pkg.layers.conv_layer import ConvLayer\n\n            return ConvLayer(size)\n"
+        "        except ImportError as error:\n            print(error)\n    return torch.nn.Linear(size, size)\n"
+    )
+    files = {
+        "layers/conv_layer/__init__.py": "from .conv_layer import ConvLayer\n",
+        "layers/conv_layer/conv_layer.py": f"{built}import torch\n\n\nclass ConvLayer(torch.nn.Module):\n    pass\n",
+        "layers/conv.py": asks,
+    }
+    assert (migrated(files, "layers/conv.py").code == asks) is bool(built)

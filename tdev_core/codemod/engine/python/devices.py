@@ -30,6 +30,7 @@ from tdev_core.codemod.engine.python.statements import (
     within,
 )
 from tdev_core.codemod.engine.python.tensors import Tensors
+from tdev_core.codemod.engine.python.tree import PythonTree
 from tdev_core.codemod.engine.python.values import DEEP, Kept
 from tdev_core.codemod.engine.vocabulary import (
     DEVICE_AND_DTYPE,
@@ -186,6 +187,24 @@ def refuses_without_cuda(statement: ast.stmt) -> bool:
         and ast.unparse(statement.test) == "not torch.cuda.is_available()"
         and isinstance(statement.body[-1], ast.Raise)
     )
+
+
+_ASKS_WHETHER = re.compile(rf"(?:{OTHERS.pattern})[\w.]*\.is_available\(")
+_CHOOSES_CUDA = re.compile(r"[\"']cuda(?::\d+)?[\"']")
+
+
+def is_what_others_leave(tree: PythonTree, node: ast.AST) -> bool:
+    """Tell whether a device is chosen where none of another accelerator has been: ``else:`` after ``if mps.is_available():``."""
+    below = node
+    for parent in tree.ancestors(node):
+        if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            return False
+        if isinstance(parent, ast.If) and below in parent.orelse:
+            before = [parent.test, *parent.body]
+            if any(_ASKS_WHETHER.search(ast.unparse(each)) is not None for each in before):
+                return _CHOOSES_CUDA.search(ast.unparse(below)) is not None
+        below = parent
+    return False
 
 
 def links_of(chain: ast.stmt) -> list[ast.If]:
@@ -389,7 +408,9 @@ class Devices(Tensors):
             if isinstance(more, ast.If) and more is not link and len(more.body) == 1:
                 tests += [each.test for each in more.body if isinstance(each, ast.If)]
             more = more.orelse[0] if isinstance(more.orelse, list) and more.orelse else more.orelse
-        return any(OTHERS.search(ast.unparse(test)) is not None for test in tests)
+        if any(OTHERS.search(ast.unparse(test)) is not None for test in tests):
+            return True
+        return isinstance(link, ast.IfExp) and is_what_others_leave(self._tree, link)
 
     def _asks_cuda(self, test: ast.expr) -> bool:
         """Tell whether a test is the question for CUDA, or a variable of the module that keeps its answer by such a name."""

@@ -10,7 +10,7 @@ import libcst as cst
 from tdev_core.codemod.engine.analysis.resolve import Reference
 from tdev_core.codemod.engine.cudas_answers import FOR_CUDA, REQUIRES
 from tdev_core.codemod.engine.file import File
-from tdev_core.codemod.engine.python.devices import links_of
+from tdev_core.codemod.engine.python.devices import is_what_others_leave, links_of
 from tdev_core.codemod.engine.rules.arms import (
     ARMS,
     NAMES,
@@ -45,6 +45,7 @@ def chooses_between_backends(file: File, found: list[Reference]) -> dict[cst.CST
     beside += [f for f in asked if f not in beside and _chooses_a_class(file, f.node)]
     beside += [f for f in asked if f not in beside and _is_kept_beside_others(file, f.node)]
     beside += [f for f in asked if f not in beside and _is_asked_later(file, f.node)]
+    beside += [f for f in asked if f not in beside and _is_what_others_leave(file, f.node)]
     if file.options.style != "accelerator":
         beside = [f for f in beside if not gives_devices(file, f.node)]
     stay: dict[cst.CSTNode, str] = {
@@ -64,6 +65,14 @@ def chooses_between_backends(file: File, found: list[Reference]) -> dict[cst.CST
         elif f.node not in stay and (answers := _is_the_question(file, f.node)) is not None:
             stay[f.node] = f"{answers}; {LEFT}"
     return stay
+
+
+def _is_what_others_leave(file: File, node: cst.CSTNode) -> bool:
+    if "is_available" not in file.tree.source or OTHERS.search(file.tree.source) is None:
+        return False
+    python = file.python
+    asked = python.at(file.tree.span(node)) if python is not None else None
+    return python is not None and asked is not None and is_what_others_leave(python, asked)
 
 
 # `torch.cuda.device_count() != 0`

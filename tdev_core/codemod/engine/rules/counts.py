@@ -5,6 +5,7 @@ granted that there is a device. On the CPU the count is 0: the first dies of a d
 starts nothing and ends well. The CPU answers for one device, so such a count is at least 1.
 
 ``torch.cuda.device_count() > 1`` is true on CUDA alone, whoever answers: no other backend has several devices.
+``max(n, 1)`` is the same of none and of one.
 """
 
 from __future__ import annotations
@@ -94,6 +95,8 @@ def asks_for_several(file: File, found: Reference) -> bool:
             case ast.IfExp(test=test, body=body) if found.name == _COUNT or below is test:
                 if found.name != _COUNT and _COUNTS.search(ast.unparse(body)) is None:
                     return False
+            case ast.Call(func=ast.Name(id="max")):
+                return found.name == _COUNT and _is_at_least_one(parent)
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 homes = (p for p in tree.ancestors(parent) if isinstance(p, _FUNCTIONS))
                 home = next(homes, None)
@@ -122,6 +125,13 @@ def beside_several(file: File, node: cst.CSTNode) -> bool:
         isinstance(asked, ast.BoolOp)
         and isinstance(asked.op, ast.And)
         and any(map(_counts_several, asked.values))
+    )
+
+
+def _is_at_least_one(call: ast.Call) -> bool:
+    """Tell whether the largest of two numbers is no less than one: ``max(1, n)``."""
+    return len(call.args) == 2 and any(
+        isinstance(each, ast.Constant) and each.value == 1 for each in call.args
     )
 
 
@@ -163,6 +173,10 @@ def _means_several(home: ast.AST, name: str) -> bool:
                     return False
                 asked = True
                 todo += node.orelse
+            case ast.Call(func=ast.Name(id="max"), args=[*args]) if name in map(
+                ast.unparse, args
+            ) and _is_at_least_one(node):
+                asked = True
             case ast.Name(id=each) if each == name:
                 if isinstance(node.ctx, ast.Load):
                     return False

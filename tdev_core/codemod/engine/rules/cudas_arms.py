@@ -184,6 +184,20 @@ def under_a_fake(file: File) -> None:
                 file.find(ARMS, block.items[0], said, "note")
 
 
+def spread_over_devices(file: File) -> None:
+    """Leave what a model does where it lies on several devices, which CUDA alone has: ``if self.model_parallel:``, of transformers."""
+    if "self.model_parallel" not in file.tree.source or file.options.program:
+        return
+    for choice in file.tree.of(cst.If):
+        if file.tree.text(choice.test) == "self.model_parallel":
+            file.untouched.append(file.tree.span(choice.body))
+            if CALLS_CUDA.search(file.tree.text(choice.body)):
+                said = (
+                    "done for a model that lies on several devices, as on CUDA alone; left as it is"
+                )
+                file.find(ARMS, choice.test, said, "note")
+
+
 _IN_ITS_PLACE = re.compile(
     rf"^[ \t]*torch\.cuda(?:\.\w+)+[ \t]*=(?!=)[^\n]*\btorch\.(?:{NAMES})\.", re.MULTILINE
 )

@@ -149,6 +149,9 @@ def why_its_user_needs_it(file: File, question: cst.CSTNode) -> str | None:
         return f"the device of {home.name.value}, which computes in double precision"
     if taker := _made_double_by(file, question):
         return f"the device of {taker}, which computes in double precision"
+    tests = "def test_" in file.code  # each of which has a device of its own
+    if choice is not None and not (around or tests) and _is_widened(file.code):
+        return "what this file computes in double precision"
     unable = file.options.tree.unable if file.options.tree is not None else {}
     if not unable:
         return None
@@ -189,6 +192,13 @@ def _moves_there(file: File, question: cst.CSTNode) -> cst.If | None:
     return decides
 
 
+def _is_widened(text: str) -> bool:
+    """Tell whether a line makes something double, and says nothing of the CPU."""
+    return any(
+        _TO_DOUBLE.search(line) and not _ON_THE_CPU.search(line) for line in text.splitlines()
+    )
+
+
 def _computes_in_double(file: File, home: cst.ClassDef, choice: cst.IfExp | cst.If | None) -> bool:
     """Tell whether a class computes in double precision on the device that it keeps, whose choice this is, or that it moves to."""
     keeps = choice is not None and _is_kept(file, choice)
@@ -197,8 +207,7 @@ def _computes_in_double(file: File, home: cst.ClassDef, choice: cst.IfExp | cst.
         keeps = _KEEPS_A_CHOICE.search(text) is not None
     if not keeps or (python := file.python) is None:
         return False
-    lines = text.splitlines()
-    if any(_TO_DOUBLE.search(line) and not _ON_THE_CPU.search(line) for line in lines):
+    if _is_widened(text):
         return True
     place = _class_around(file, file.tree.span(home)[1] - 1)
     classes = (each for each in python.statements if isinstance(each, ast.ClassDef))

@@ -534,6 +534,8 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
         same = None
         if name in ASKED and asks_for_several(file, found):
             same = f"only decides whether there are several devices, as on CUDA alone; {LEFT}"
+        elif name == "torch.cuda.device_of":
+            same = f"does nothing but on CUDA; {LEFT}"
         elif is_seeded_already(file, found):
             same = f"does what torch.manual_seed beside it does on every device; {LEFT}"
         if same is not None:

@@ -51,9 +51,46 @@ def is_saved_beside(file: File, call: cst.CSTNode) -> bool:
         return shipped
     if _TRAINERS in file.code and _is_of_a_trainers_arguments(tree, found.args[0]):
         return True
+    if ".numpy()" in file.code and _goes_to_numpy(tree, found):
+        return True
     # Of a file that does little else, all is asked of all.
     saves = 0 < file.code.count("save(") <= _MOST
     return saves and _Saved(tree, found, _SAYS_DEVICE.search(file.code) is None).by_no_accelerator()
+
+
+def _goes_to_numpy(tree: PythonTree, call: ast.Call) -> bool:
+    """Tell whether NumPy takes what is loaded as it is, in the same function: ``data = torch.load(path)``, ``data["x"].numpy()``.
+
+    It takes nothing that lies on CUDA, and what goes anywhere else would be the program's own.
+    """
+    home = _function(tree, call)
+    kept = next(tree.ancestors(call), None)
+    if (
+        home is None
+        or not isinstance(kept, ast.Assign)
+        or not isinstance(kept.targets[0], ast.Name)
+    ):
+        return False
+    name, taken = kept.targets[0].id, False
+    for node in ast.walk(home):
+        match node:
+            case ast.Call(func=ast.Attribute(attr="numpy", value=value), args=[]):
+                taken = taken or _is_part_of(value, name)
+            case ast.Call(func=ast.Attribute(attr="cpu" | "to" | "cuda" | "load_state_dict")):
+                return False
+            case ast.Name(id=each, ctx=ast.Store()) if each == name:
+                if node is not kept.targets[0]:
+                    return False
+            case _:
+                pass
+    return taken
+
+
+def _is_part_of(node: ast.expr, name: str) -> bool:
+    """Tell whether something is taken from a variable: ``data.get(key)[:]``."""
+    while isinstance(node, (ast.Attribute, ast.Subscript, ast.Call)):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return isinstance(node, ast.Name) and node.id == name
 
 
 _TRAINERS = "training_args.bin"

@@ -1,0 +1,19 @@
+import torch
+
+
+def arrays(path, key=None):
+    data = torch.load(path)
+    if torch.is_tensor(data):
+        return data.numpy()
+    return data.get(key)[:].numpy()
+
+
+def moved(path):
+    data = torch.load(path)
+    return data.cpu().numpy()
+
+
+def handed_on(path, net):
+    data = torch.load(path)
+    net.load_state_dict(data["net"])
+    return data["mean"].numpy()
