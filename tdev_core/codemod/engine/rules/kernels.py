@@ -54,7 +54,8 @@ KERNEL = rule(
     CUDA's words, `"CUDA out of memory" in str(error)`. Double is what says so, or is that unless it is told otherwise, what
     `WeightedRandomSampler` makes of weights that lie on the device, and what packages make of NumPy's numbers
     (`SamAutomaticMaskGenerator`): in the function that chooses, in a class that keeps the device, with what is moved there, and where a
-    file uses what one of its functions returns or its command line chooses. A question that adds CUDA to a list of devices stays where a
+    file uses what one of its functions returns or its command line chooses; and in the whole of a script or a notebook that chooses
+    its device at the margin. A question that adds CUDA to a list of devices stays where a
     list of dtypes has double ones. What becomes double on a device besides is told. Such code
     is known by what it uses: a name that a package for CUDA gave, also one that is loaded on demand
     (`optional_import("cupy")`), a module of the tree that holds kernels or cannot be imported without CUDA, a variable or a function that holds

@@ -30,7 +30,7 @@ REFERENCE = rule(
     it for a CUDA device by its docstring, and asks for none first: torch's are 0 on the CPU, and tdev's count the process there.
 
     What gives the same whoever is asked becomes tdev's only beside something that does not, and is a note where it is alone: a count of
-    devices that is asked for more than one (`torch.cuda.device_count() > 1`), which CUDA alone has, and `torch.cuda.manual_seed`
+    devices that is asked for more than one (`torch.cuda.device_count() > 1`), which CUDA alone has, or taken for one at least (`max(1, n)`), `torch.cuda.device_of`, which does nothing elsewhere, and `torch.cuda.manual_seed`
     beside `torch.manual_seed` of the same number, which seeds every device. A device's type that is asked where there are
     several, `device_count() > 1 and device.type == "cuda"`, stays.
 
@@ -84,7 +84,7 @@ ARGUMENT = rule(
 
     `torch.load` without `map_location` stays where the file shows that nothing in what it loads lies on an accelerator, or that
     this machine has saved it: what a test, a function or each process of a run has saved before, what a data set's `process` makes
-    of NumPy's arrays and texts, numbers that a class saves (`{"mean": mean.item()}`), a file beside the source in whose bytes
+    of NumPy's arrays and texts, numbers that a class saves (`{"mean": mean.item()}`), what NumPy takes in the same function (`data["x"].numpy()`), a file beside the source in whose bytes
     CUDA is not named, and `training_args.bin`, which holds the options of a run. So does one whose `map_location` comes from nothing
     but a function of the file that gives `"cuda"`, `"mps"` or `"cpu"` as torch says that they are there.
 
