@@ -49,6 +49,16 @@ def test_what_stays_in_any_project_leaves_none(place: Path, codemod: Codemod) ->
     assert b"tdev" in seeds.read_bytes()
 
 
+def test_what_makes_no_difference_does_not_count(place: Path, codemod: Codemod) -> None:
+    seeds = project(place, 0)
+    for number in range(9):
+        spread = b"import torch\n\n\ndef several():\n    return torch.cuda.device_count() > 1\n"
+        (seeds.parent / f"s{number}.py").write_bytes(spread)
+    ran = codemod("--verbose", ".", engine=REAL)
+    assert ran.out.count("no-difference torch.cuda.device_count only decides") == 9
+    assert b"tdev" in seeds.read_bytes()
+
+
 def test_loose_files_are_no_project(place: Path, codemod: Codemod) -> None:
     seeds = project(place, 9, metadata="")
     (place / "pyproject.toml").write_bytes(b"[tool.ruff]\n")

@@ -146,7 +146,7 @@ class File:
         self.shims: list[cst.Call] = []
         self.used: list[cst.CSTNode] = []
         """References that have become tdev's, now or in an earlier run."""
-        self._besides: list[tuple[Rule, Reference, str, str]] = []
+        self._besides: list[tuple[Rule, Reference, str, tuple[Rule, str] | None]] = []
         self._rests: list[cst.CSTNode] = []
         """Those that are torch's in the text: an edit of theirs, or of an import, makes them tdev's."""
         self.given: list[cst.Arg] = []
@@ -495,14 +495,20 @@ class File:
         if self.stays(reference.node) or self.of_a_vendor(reference.bindings):
             return
         if reference.package != "tdev" and self._is_an_annotation(reference.node):
-            self._besides.append((rule, reference, why, ""))
+            self._besides.append((rule, reference, why, None))
             return
         self._use(rule, reference, why)
 
-    def use_besides(self, rule: Rule, reference: Reference, why: str = "", left: str = "") -> None:
+    def use_besides(
+        self,
+        rule: Rule,
+        reference: Reference,
+        why: str = "",
+        left: tuple[Rule, str] | None = None,
+    ) -> None:
         """Make a reference one to tdev where its file takes anything else from there: by itself it changes nothing.
 
-        ``left`` is what is said of it where that is all.
+        ``left`` is what is said of it where that is all, and under which rule.
         """
         if not self.stays(reference.node) and not self.of_a_vendor(reference.bindings):
             self._besides.append((rule, reference, why, left))
@@ -515,9 +521,9 @@ class File:
             for rule, reference, why, _ in besides:
                 self._use(rule, reference, why)
             return
-        for rule, reference, _, left in besides:
-            if left:
-                self.find(rule, reference.node, f"{reference.name} {left}", "note")
+        for _, reference, _, left in besides:
+            if left is not None:
+                self.find(left[0], reference.node, f"{reference.name} {left[1]}")
 
     def _is_an_annotation(self, node: cst.CSTNode) -> bool:
         for each in self.tree.ancestors(node):

@@ -43,6 +43,7 @@ from tdev_core.codemod.engine.rules.tests_stay import TEST
 
 RULES: tuple[Rule, ...] = (
     reference_rules.REFERENCE,
+    reference_rules.NO_DIFFERENCE,
     reference_rules.ARGUMENT,
     compare.COMPARISON,
     is_cuda.IS_CUDA,

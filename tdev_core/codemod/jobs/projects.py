@@ -33,7 +33,9 @@ _ADOPTED = {
     "tdev": re.compile(rb"^[ \t]*\"?[ \t]*(?:import|from)[ \t]+tdev\b", re.MULTILINE),
     "accelerator": re.compile(rb"\btorch\.accelerator\."),
 }
-_TELL_NOTHING = frozenset({"test", "doctest", "other-file", "notebook-magic", "notebook-syntax"})
+_TELL_NOTHING = frozenset(
+    {"test", "doctest", "other-file", "notebook-magic", "notebook-syntax", "no-difference"}
+)
 """Rules of what stays whatever becomes of the project."""
 
 

@@ -23,8 +23,7 @@ ARMS = rule(
     `if/elif` chains, the cases of a `match`, nested conditional expressions, a boolean expression that asks for both,
     and neighbouring `if` statements of one block; a variable that such a chain asks keeps its answer. What stands in the arm for CUDA stays with its
     test, since only CUDA gets there; what stands in the others is rewritten as anywhere else. So stays a device that is
-    chosen in the `else` of a test whose arm asks for MPS, and what is done `if self.model_parallel:`, for a model of
-    transformers that lies on several devices.
+    chosen in the `else` of a test whose arm asks for MPS.
 
     Whatever their tests ask, an arm that calls of `torch.cuda` what an arm beside it calls of `torch.xpu`
     or its like is CUDA's. So is a function that calls what its twin for another accelerator does

@@ -23,6 +23,7 @@ from tdev_core.codemod.engine.rules.operands import (
     short,
     without_index,
 )
+from tdev_core.codemod.engine.rules.reference_rules import NO_DIFFERENCE
 from tdev_core.codemod.engine.rules.speaks_of_others import asks_about_others
 from tdev_core.codemod.engine.rules.tensors import is_own_device
 from tdev_core.codemod.engine.rules.torchscript import left_to_script
@@ -171,7 +172,7 @@ def _comparison(file: File, node: cst.Comparison, answers: list[tuple[Asked, Jud
             return
         if file.options.style != "accelerator" and beside_several(file, node):
             said = "asks where there are several devices, which CUDA alone has; left as it is"
-            file.find(COMPARISON, node, said, "note")
+            file.find(NO_DIFFERENCE, node, said)
             return
         if _does_without_torch(file):
             said = "this file imports no torch, and its package runs without; left as it is"

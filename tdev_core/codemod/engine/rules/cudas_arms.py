@@ -25,6 +25,7 @@ from tdev_core.codemod.engine.rules.arms import (
 )
 from tdev_core.codemod.engine.rules.device_arms import gives_devices
 from tdev_core.codemod.engine.rules.kernels import imported_packages
+from tdev_core.codemod.engine.rules.reference_rules import NO_DIFFERENCE
 from tdev_core.codemod.engine.rules.speaks_of_others import said_of_others
 from tdev_core.codemod.engine.rules.stand_ins import is_answered
 from tdev_core.codemod.engine.rules.type_questions import asked_by
@@ -195,7 +196,7 @@ def spread_over_devices(file: File) -> None:
                 said = (
                     "done for a model that lies on several devices, as on CUDA alone; left as it is"
                 )
-                file.find(ARMS, choice.test, said, "note")
+                file.find(NO_DIFFERENCE, choice.test, said)
 
 
 _IN_ITS_PLACE = re.compile(

@@ -29,10 +29,7 @@ REFERENCE = rule(
     So do the counters of memory of a function that compares such a number (`assert torch.cuda.memory_allocated() == before`), or has
     it for a CUDA device by its docstring, and asks for none first: torch's are 0 on the CPU, and tdev's count the process there.
 
-    What gives the same whoever is asked becomes tdev's only beside something that does not, and is a note where it is alone: a count of
-    devices that is asked for more than one (`torch.cuda.device_count() > 1`), which CUDA alone has, or taken for one at least (`max(1, n)`), `torch.cuda.device_of`, which does nothing elsewhere, and `torch.cuda.manual_seed`
-    beside `torch.manual_seed` of the same number, which seeds every device. A device's type that is asked where there are
-    several, `device_count() > 1 and device.type == "cuda"`, stays.
+    What gives the same whoever is asked is told under `no-difference`.
 
     Where the name does not speak of CUDA (`torch.load`, `torch.jit.script`, `new_group`), the report says in
     a line why it is tdev's.
@@ -45,6 +42,21 @@ REFERENCE = rule(
     else (`torch = FakeTorch()`) is not torch and is left alone.
 
     In the alias style the reference stays and only the import changes.
+    """,
+)
+NO_DIFFERENCE = rule(
+    "no-difference",
+    "CUDA's names that give the same whoever is asked",
+    "note",
+    """
+    A count of devices that is only asked for more than one (`torch.cuda.device_count() > 1`), which CUDA alone has, or
+    taken for one at least (`max(1, n)`), `torch.cuda.device_of`, which does nothing elsewhere, and
+    `torch.cuda.manual_seed` beside `torch.manual_seed` of the same number, which seeds every device, with the question
+    before it. Where a file takes anything else from tdev, these become tdev's with it; by themselves they change no file,
+    and each is a note. They do not count where it is decided whether a project is left as a whole.
+
+    A device's type that is asked where there are several, `device_count() > 1 and device.type == "cuda"`, stays, and so
+    does what a model of transformers does `if self.model_parallel:`, when it lies on several devices.
     """,
 )
 ARGUMENT = rule(

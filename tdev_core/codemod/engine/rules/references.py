@@ -66,7 +66,12 @@ from tdev_core.codemod.engine.rules.left_to_cuda import (
     leave_what_it_opens,
 )
 from tdev_core.codemod.engine.rules.reasons import reason
-from tdev_core.codemod.engine.rules.reference_rules import ARGUMENT, PRIVATE, REFERENCE
+from tdev_core.codemod.engine.rules.reference_rules import (
+    ARGUMENT,
+    NO_DIFFERENCE,
+    PRIVATE,
+    REFERENCE,
+)
 from tdev_core.codemod.engine.rules.registered import is_of_a_kernel
 from tdev_core.codemod.engine.rules.requests import (
     asks_for_a_requested_device,
@@ -539,7 +544,7 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
         elif is_seeded_already(file, found):
             same = f"does what torch.manual_seed beside it does on every device; {LEFT}"
         if same is not None:
-            file.use_besides(REFERENCE, found, reason(name), same)
+            file.use_besides(REFERENCE, found, reason(name), (NO_DIFFERENCE, same))
             return
         at_least_one(file, found)
         file.use(REFERENCE, found, reason(name))
