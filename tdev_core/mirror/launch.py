@@ -41,7 +41,8 @@ def _command() -> str | None:
             module = next(arguments, "")
             if module in ("tdev", "tdev.__main__"):
                 return next(arguments, "")
-            return "codemod" if module.split(".")[:2] == ["tdev", "codemod"] else None
+            package, _, name = module.partition(".")
+            return name.partition(".")[0] if package == "tdev" and name else None
         if argument in ("-W", "-X", "--check-hash-based-pycs"):
             next(arguments, None)  # the option's value
         elif not argument.startswith("-") or argument == "-c":

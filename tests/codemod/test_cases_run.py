@@ -67,6 +67,7 @@ DIFFERS = {
             "explicit/other-arms/constants_of_several",
             "explicit/other-arms/else_if",
             "explicit/other-arms/kept_beside_what_is_built",
+            "explicit/other-arms/left_over_by_others",
             "explicit/other-arms/nested_ternary",
         ),
         "migrated, a choice beside other accelerators stays; a program that was started to run gets its device",

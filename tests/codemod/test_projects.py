@@ -55,7 +55,7 @@ def test_what_makes_no_difference_does_not_count(place: Path, codemod: Codemod) 
         spread = b"import torch\n\n\ndef several():\n    return torch.cuda.device_count() > 1\n"
         (seeds.parent / f"s{number}.py").write_bytes(spread)
     ran = codemod("--verbose", ".", engine=REAL)
-    assert ran.out.count("no-difference torch.cuda.device_count only decides") == 9
+    assert ran.out.count("no-difference torch.cuda.device_count decides nothing") == 9
     assert b"tdev" in seeds.read_bytes()
 
 

@@ -78,8 +78,9 @@ def command(run: Run, name: str, *arguments: str) -> list[str]:
     return [found, *arguments]
 
 
-def test_without_torch_it_says_how_to_get_one(without_torch: Run) -> None:
-    answer = without_torch("-m", "tdev", "run", "x.py")
+@pytest.mark.parametrize("start", [["tdev", "run", "x.py"], ["tdev.monitoring"]])
+def test_without_torch_it_says_how_to_get_one(without_torch: Run, start: list[str]) -> None:
+    answer = without_torch("-m", *start)
     assert answer.returncode == 2 and "Traceback" not in answer.stderr
     assert (
         answer.stderr.startswith("tdev: torch is not installed") and answer.stderr.count("\n") == 1

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import re
 from bisect import bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import PurePath
 
 import libcst as cst
@@ -146,7 +147,9 @@ class File:
         self.shims: list[cst.Call] = []
         self.used: list[cst.CSTNode] = []
         """References that have become tdev's, now or in an earlier run."""
-        self._besides: list[tuple[Rule, Reference, str, tuple[Rule, str] | None]] = []
+        self._besides: list[
+            tuple[Callable[[], None], tuple[cst.CSTNode, tuple[Rule, str]] | None]
+        ] = []
         self._rests: list[cst.CSTNode] = []
         """Those that are torch's in the text: an edit of theirs, or of an import, makes them tdev's."""
         self.given: list[cst.Arg] = []
@@ -495,7 +498,7 @@ class File:
         if self.stays(reference.node) or self.of_a_vendor(reference.bindings):
             return
         if reference.package != "tdev" and self._is_an_annotation(reference.node):
-            self._besides.append((rule, reference, why, None))
+            self.do_besides(partial(self._use, rule, reference, why))
             return
         self._use(rule, reference, why)
 
@@ -511,19 +514,29 @@ class File:
         ``left`` is what is said of it where that is all, and under which rule.
         """
         if not self.stays(reference.node) and not self.of_a_vendor(reference.bindings):
-            self._besides.append((rule, reference, why, left))
+            said = None if left is None else (left[0], f"{reference.name} {left[1]}")
+            self.do_besides(
+                partial(self._use, rule, reference, why), said and (reference.node, said)
+            )
+
+    def do_besides(
+        self, change: Callable[[], None], left: tuple[cst.CSTNode, tuple[Rule, str]] | None = None
+    ) -> None:
+        """Have something done where the file takes anything else from tdev; ``left``: what is said where it takes nothing."""
+        self._besides.append((change, left))
 
     def use_what_goes_besides(self) -> None:
         """Take from tdev as well what does nothing by itself, such as what annotations name, in a file that takes anything else from there."""
         besides, self._besides = self._besides, []
         taken = (*self.used, *self.shims, *self.predicates)
         if self.changes or self.repointed or not all(map(self.stays, taken)):
-            for rule, reference, why, _ in besides:
-                self._use(rule, reference, why)
+            for change, _ in besides:
+                change()
             return
-        for _, reference, _, left in besides:
+        for _, left in besides:
             if left is not None:
-                self.find(left[0], reference.node, f"{reference.name} {left[1]}")
+                node, (rule, message) = left
+                self.find(rule, node, message)
 
     def _is_an_annotation(self, node: cst.CSTNode) -> bool:
         for each in self.tree.ancestors(node):

@@ -236,10 +236,19 @@ _FROM_A_FOLDER = re.compile(rb"^(?:import|from)[ \t]+(\w+)\.(\w+)", re.MULTILINE
 _CHOSEN_AT_THE_MARGIN = re.compile(
     rb"^(?i:\w*device)[ \t]*=[^\n=]*\bcuda\.is_available\(", re.MULTILINE
 )
+_TAKES_TORCH = re.compile(rb"\b(?:import|from)[ \t]+(?:torch|tdev)\b")
 _HOLDERS = frozenset(known.name for known in holders().values() if known.only_cuda_or_cpu)
 _HOLDERS_BYTES = [name.encode() for name in sorted(_HOLDERS)]
 _FROM_A_HOLDER = re.compile(
     rb"^[ \t]*(?:import|from)[ \t]+(%s)\b" % b"|".join(_HOLDERS_BYTES), re.MULTILINE
+)
+# At a module's margin, or tried there.
+_OF_A_HOLDER = rb"(?:import[ \t]+(%s)\b(?=[ \t.,\r\n]|\Z)|from[ \t]+(%s)\b[\w.]*[ \t]+import\b)" % (
+    (b"|".join(_HOLDERS_BYTES),) * 2
+)
+_TAKES_A_HOLDER = re.compile(
+    rb"^(?:try:[^\n]*\n(?:[ \t]+(?:import|from)[ \t][^\n]*\n)*?[ \t]+)?" + _OF_A_HOLDER,
+    re.MULTILINE,
 )
 # Packages that take the very word which a command line takes: `WhisperModel(name, device=args.device)`.
 _TOLD_BY_NAME = [(name, f"import {name}".encode()) for name in ("faster_whisper", "ctranslate2")]
@@ -419,8 +428,8 @@ class Survey:
             self._see_folders(path)
         if any(name in raw for name in _HOLDERS_BYTES) and (held := _FROM_A_HOLDER.search(raw)):
             self._holders = True
-            if not is_for_tests(path) and b" " * 5 not in held[0]:
-                self._held_by[holders()[held[1].decode()].called] += 1
+            if not is_for_tests(path) and (taken := _TAKES_A_HOLDER.search(raw)) is not None:
+                self._held_by[(taken[1] or taken[2]).decode()] += 1
             if b"cuda.is_available" in raw and _CHOSEN_AT_THE_MARGIN.search(raw) is not None:
                 self._held_devices[own] = holders()[held[1].decode()].called
         if is_package and own in _HOLDERS:
@@ -439,9 +448,9 @@ class Survey:
             for module, names in mocked_modules(raw):
                 self._mocked[module] = self._mocked.get(module, frozenset()) | names
         if not tests:
-            self._of_torch += b"import torch" in raw or b"from torch" in raw
-            tries = b"try:" in raw and _TRIES_TORCH.search(b"\n" + raw) is not None
-            self._tries_torch = self._tries_torch or tries
+            self._of_torch += _TAKES_TORCH.search(raw) is not None
+            if b"try:" in raw and path.name != "setup.py" and not self._tries_torch:
+                self._tries_torch = _in_code(_TRIES_TORCH, b"\n" + raw)
             if self._looks_for_staying:
                 self._built_on |= built_on(raw)
                 self._by_cuda_alone |= moves_by_cuda_alone(raw)
@@ -683,9 +692,10 @@ class Survey:
 
     def _works_with(self) -> str:
         """Return the package which knows CUDA and the CPU alone that the tree is written for, if one is."""
-        for called, count in self._held_by.most_common(1):
-            if count >= _SEVERAL and count * _OF_SO_MANY >= self._of_torch:
-                return called
+        own = self._modules.union(*self._inside.values())
+        for name, count in self._held_by.most_common(1):
+            if count >= _SEVERAL and count * _OF_SO_MANY >= self._of_torch and name not in own:
+                return holders()[name].called
         return ""
 
     def _started_from(self) -> set[PurePath]:
@@ -898,9 +908,12 @@ _IMPORTS_A_TEST = re.compile(
     rb"^[ \t]*(?:from|import)[ \t](?:[^\n(]*\([^)]*\)|[^\n]*)", re.MULTILINE
 )
 _TEST = re.compile(rb"\btest_\w+")
-# The first thing that is tried, and no release of it that is told from another one: `except ImportError`, `except Exception`.
+# Torch itself, and what is done without it: `except ImportError:`, and no error then.
 _TRIES_TORCH = re.compile(
-    rb"\ntry:[^\n]*\n[ \t]+import (?:torch|tdev)\b[^\n]*\n(?:[ \t][^\n]*\n|\r?\n)*except\b[ \t]*(?:ImportError|ModuleNotFoundError|Exception|\(|:)"
+    rb"\ntry:[^\n]*\n(?:[ \t]+(?:import|from)[ \t][^\n]*\n)*?"
+    rb"[ \t]+(?:import[ \t]+(?:torch|tdev)(?:[ \t]+as[ \t]+\w+)?[ \t\r]*(?:[,#][^\n]*)?\n|from[ \t]+(?:torch|tdev)[ \t]+import\b)"
+    rb"(?:[^\n]*\n)??(?:[ \t][^\n]*\n|\r?\n)*?"
+    rb"except\b(?:[^\n:]*\b(?:ImportError|ModuleNotFoundError|Exception)\b[^\n:]*|[ \t]*):[^\n]*\n[ \t]+(?![ \t]|raise\b)"
 )
 _IMPORTS_RAY = re.compile(rb"(?:import|from)[ \t]+ray\b")
 _OTHER_CLASS = re.compile(rb"\b[A-Z]\w+")

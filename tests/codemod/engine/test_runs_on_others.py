@@ -121,12 +121,24 @@ def test_a_tree_that_is_written_for_what_knows_few_devices(models: int) -> None:
     assert (migrated(files, "train.py").code == train) == (models > 3)
 
 
+def test_a_package_of_the_trees_own_is_no_library_of_that_name() -> None:
+    train = (
+        "import torch\n\n\ndef place(net):\n"
+        '    return net.to(torch.device("cuda" if torch.cuda.is_available() else "cpu"))\n'
+    )
+    files = {"warp/__init__.py": "", "warp/grid.py": "import torch\n", "train.py": train}
+    for number in range(4):
+        files[f"m{number}.py"] = "import torch\nfrom warp.grid import grid\n"
+    assert "tdev.cuda.is_available()" in migrated(files, "train.py").code
+
+
 @pytest.mark.parametrize("tried", [True, False])
 def test_a_file_without_torch_of_a_tree_that_may_run_without(tried: bool) -> None:
     """What imports neither torch nor tdev goes on doing so, where a module beside it only tries to."""
     augment = (
         "class Augmenter:\n    def __init__(self, device='cpu'):\n        self.device = device\n\n"
-        "    def run(self, rows):\n        return self.device == 'cuda' or len(rows)\n"
+        "    def run(self, rows):\n        return self.device == 'cuda' or len(rows)\n\n"
+        "    def ask(self, device, x):\n        return device.startswith('cuda') or x.is_cuda\n"
     )
     model = "import torch\n"
     if tried:

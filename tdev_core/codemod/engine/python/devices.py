@@ -191,6 +191,7 @@ def refuses_without_cuda(statement: ast.stmt) -> bool:
 
 _ASKS_WHETHER = re.compile(rf"(?:{OTHERS.pattern})[\w.]*\.is_available\(")
 _CHOOSES_CUDA = re.compile(r"[\"']cuda(?::\d+)?[\"']")
+_NAMES_ANOTHER = re.compile(rf"[\"'](?:{OTHERS.pattern})")
 
 
 def is_what_others_leave(tree: PythonTree, node: ast.AST) -> bool:
@@ -199,9 +200,16 @@ def is_what_others_leave(tree: PythonTree, node: ast.AST) -> bool:
     for parent in tree.ancestors(node):
         if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             return False
+        if (
+            isinstance(parent, ast.Call)
+            and last_name(parent.func) == "device"
+            and below in parent.args
+        ):
+            return False  # what gives devices, and no words, is tdev's beside others, too
         if isinstance(parent, ast.If) and below in parent.orelse:
-            before = [parent.test, *parent.body]
-            if any(_ASKS_WHETHER.search(ast.unparse(each)) is not None for each in before):
+            chosen = "\n".join(map(ast.unparse, parent.body))
+            asked = _ASKS_WHETHER.search(f"{ast.unparse(parent.test)}\n{chosen}")
+            if asked is not None and _NAMES_ANOTHER.search(chosen) is not None:
                 return _CHOOSES_CUDA.search(ast.unparse(below)) is not None
         below = parent
     return False

@@ -102,7 +102,12 @@ def _sizes(args: list[ast.expr]) -> bool:
 
 def _as_torchs(name: str) -> str:
     """Return what torch calls a name of tdev's, whose functions give what torch's do."""
-    return f"torch.{name[len('tdev.') :]}" if name.startswith("tdev.") else name
+    if not name.startswith("tdev.") or name in _TDEVS_OWN:
+        return name
+    return f"torch.{name[len('tdev.') :]}"
+
+
+_TDEVS_OWN = frozenset(f"tdev.{name}" for name in ("answers_cuda", "device_type", "is_accelerator"))
 
 
 class Tensors(Values):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import PurePath
 
 import libcst as cst
 
@@ -15,7 +14,6 @@ from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.rules.arms import ARMS, decides_beside_other_arms
 from tdev_core.codemod.engine.rules.counts import beside_several
 from tdev_core.codemod.engine.rules.demands import DEMAND, MET, NAME
-from tdev_core.codemod.engine.rules.import_places import every_binding
 from tdev_core.codemod.engine.rules.matches import as_question
 from tdev_core.codemod.engine.rules.operands import (
     asks_for_device,
@@ -36,7 +34,6 @@ from tdev_core.codemod.engine.rules.type_questions import (
     is_cudas_name,
     judge,
 )
-from tdev_core.codemod.engine.survey import is_script
 from tdev_core.codemod.engine.vocabulary import DEVICE_NAME
 
 COMPARISON = rule(
@@ -90,9 +87,6 @@ COMPARISON = rule(
     accelerator, with what it opens: tdev's device is the CPU's where there is nothing else. An assertion that says so
     is about tdev's device, and so is the question before a move: `if x.device != torch.device("cuda")`. Of a device that the
     file has made of plain words, `torch.device("cuda" if gpu else "cpu")`, it asks the type, and becomes that question.
-
-    A module that imports no torch keeps its comparisons where another one of its package only tries to import it
-    (`try: import torch`): tdev is not there either then.
 
     Both tdev styles need this rule: no mirror can see a comparison.
     """,
@@ -171,12 +165,11 @@ def _comparison(file: File, node: cst.Comparison, answers: list[tuple[Asked, Jud
             file.find(COMPARISON, node, "compares a device with 'cuda' and with one by its number")
             return
         if file.options.style != "accelerator" and beside_several(file, node):
-            said = "asks where there are several devices, which CUDA alone has; left as it is"
-            file.find(NO_DIFFERENCE, node, said)
-            return
-        if _does_without_torch(file):
-            said = "this file imports no torch, and its package runs without; left as it is"
-            file.find(COMPARISON, node, said, "note")
+            said = "asks where there are several devices alone; left as it is"
+            file.do_besides(
+                lambda: _answer_all(file, [(asked, judge(file, asked))]),
+                (node, (NO_DIFFERENCE, said)),
+            )
             return
         answers.append((asked, judge(file, asked)))
         return
@@ -206,18 +199,6 @@ def _comparison(file: File, node: cst.Comparison, answers: list[tuple[Asked, Jud
                 file.find(COMPARISON, node, f'"cuda" is looked for in {text}; is it a device?')
         elif isinstance(right, (cst.Tuple, cst.List, cst.Set)):
             _among(file, node, left, right, isinstance(operator, cst.NotIn))
-
-
-def _does_without_torch(file: File) -> bool:
-    """Tell whether a module runs where there is no torch: it imports none, and another one of its tree only tries to."""
-    tree = file.options.tree
-    if tree is None or not tree.tries_torch or file.options.style == "accelerator":
-        return False
-    if file.pieces or is_script(PurePath(file.filename), file.tree.source.encode()):
-        return False
-    return not any(
-        (each.target or "").partition(".")[0] in ("torch", "tdev") for each in every_binding(file)
-    )
 
 
 _NUMBERED = re.compile(r"cuda:\d+\Z")

@@ -4,8 +4,8 @@
 granted that there is a device. On the CPU the count is 0: the first dies of a division by zero, the second
 starts nothing and ends well. The CPU answers for one device, so such a count is at least 1.
 
-``torch.cuda.device_count() > 1`` is true on CUDA alone, whoever answers: no other backend has several devices.
-``max(n, 1)`` is the same of none and of one.
+``torch.cuda.device_count() > 1`` and ``max(n, 1)`` are the same of one device and of none. Where there may be several of them, on
+CUDA, torch's answer is the same as tdev's.
 """
 
 from __future__ import annotations
@@ -92,8 +92,9 @@ def asks_for_several(file: File, found: Reference) -> bool:
             case ast.BoolOp(op=ast.And(), values=values):
                 if any(_counts_several(each) for each in values):
                     return True
-            case ast.IfExp(test=test, body=body) if found.name == _COUNT or below is test:
-                if found.name != _COUNT and _COUNTS.search(ast.unparse(body)) is None:
+            case ast.IfExp(test=test, body=body, orelse=ast.Constant(value=0 | 1)):
+                counts = below if found.name == _COUNT else body
+                if counts is not body or below not in (test, body) or not _is_a_count(counts):
                     return False
             case ast.Call(func=ast.Name(id="max")):
                 return found.name == _COUNT and _is_at_least_one(parent)
@@ -128,6 +129,10 @@ def beside_several(file: File, node: cst.CSTNode) -> bool:
     )
 
 
+def _is_a_count(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and ast.unparse(node.func).endswith("cuda.device_count")
+
+
 def _is_at_least_one(call: ast.Call) -> bool:
     """Tell whether the largest of two numbers is no less than one: ``max(1, n)``."""
     return len(call.args) == 2 and any(
@@ -137,10 +142,8 @@ def _is_at_least_one(call: ast.Call) -> bool:
 
 def _counts_several(node: ast.AST) -> bool:
     match node:
-        case ast.Compare(left=ast.Call(func=func)):
-            return ast.unparse(func).endswith("cuda.device_count") and _is_of_several(
-                node, node.left
-            )
+        case ast.Compare(left=ast.Call() as counted, ops=[ast.Gt() | ast.GtE()]):
+            return _is_a_count(counted) and _is_of_several(node, counted)
         case _:
             return False
 
@@ -177,6 +180,8 @@ def _means_several(home: ast.AST, name: str) -> bool:
                 ast.unparse, args
             ) and _is_at_least_one(node):
                 asked = True
+            case ast.Global(names=names) | ast.Nonlocal(names=names) if name in names:
+                return False
             case ast.Name(id=each) if each == name:
                 if isinstance(node.ctx, ast.Load):
                     return False

@@ -78,19 +78,28 @@ def collect_imports(file: File) -> None:
 
 def _is_left_over(file: File, binding: Binding) -> bool:
     """Tell whether nothing reads what an import takes of ``torch.cuda.amp``, here or in a module of the tree: it does nothing anywhere."""
-    target, tree, path = binding.target or "", file.options.tree, PurePath(file.filename)
+    target, tree = binding.target or "", file.options.tree
     if target.rpartition(".")[2] not in OF_AMP or binding.statement is None or tree is None:
         return False
-    if path.stem in {"__init__", *tree.gives_torch, *tree.gives_amp} or file.pieces:
+    if _may_be_taken_from(file) or file.pieces:
         return False
     low, high = file.tree.span(binding.statement)
     word = re.compile(rf"(?<![\w.]){re.escape(binding.name)}(?!\w)")
     return not any(not low <= found.start() < high for found in word.finditer(file.tree.source))
 
 
+def _may_be_taken_from(file: File) -> bool:
+    """Tell whether another module may take from this one what it imports of torch's."""
+    tree, stem = file.options.tree, PurePath(file.filename).stem
+    taken = {*tree.gives_torch, *tree.gives_amp} if tree is not None else set()
+    return stem == "__init__" or stem in taken
+
+
 def _is_the_name_of_a_type(file: File, binding: Binding) -> bool:
     """Tell whether annotations alone read the scaler that an import takes: torch's class, whoever gives it."""
     names = getattr(binding.statement, "names", ())
+    if _may_be_taken_from(file):
+        return False
     if not (binding.target or "").endswith(".GradScaler") or len(names) != 1:
         return False
     if file.python is None or file.pieces:
@@ -193,9 +202,7 @@ def _alias(file: File, bindings: list[Binding]) -> None:
                 isinstance(b.node, cst.ImportAlias) and dotted(b.node.name) == "torch"
                 for b in binding.scope.bindings.get("torch", [])
             ) and binding is next(b for b in binding.scope.bindings["torch"] if b.target == "torch")
-            whole = 0, len(file.tree.source)
-            loaded = full in file.names.modules or not _stands_elsewhere(file, full, whole)
-            if first and loaded:
+            if first and (full in file.names.modules or not _names_a_part(file, full)):
                 # What `import torch` loads is there as soon as tdev is, and what is named nowhere need not be.
                 file.replace(IMPORT, start, start + len(full), "tdev as torch")
                 continue
@@ -214,6 +221,12 @@ def _alias(file: File, bindings: list[Binding]) -> None:
                     else "tdev as torch, tdev"
                 )
             file.replace(IMPORT, start, start + len("torch"), text)
+
+
+def _names_a_part(file: File, module: str) -> bool:
+    """Tell whether anything but its import may name a module by its last name: ``nn.utils.prune``, ``getattr(utils, "prune")``."""
+    named = re.compile(rf"\b{re.escape(module.rpartition('.')[2])}\b")
+    return file.pieces or len(named.findall(file.tree.source)) > 1
 
 
 def _own_line(file: File, binding: Binding) -> Span | None:

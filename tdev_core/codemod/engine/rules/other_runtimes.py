@@ -150,7 +150,7 @@ def why_its_user_needs_it(file: File, question: cst.CSTNode) -> str | None:
     if taker := _made_double_by(file, question):
         return f"the device of {taker}, which computes in double precision"
     tests = "def test_" in file.code  # each of which has a device of its own
-    if choice is not None and not (around or tests) and _is_widened(file.code):
+    if choice is not None and not (around or tests) and _widens(file):
         return "what this file computes in double precision"
     unable = file.options.tree.unable if file.options.tree is not None else {}
     if not unable:
@@ -197,6 +197,25 @@ def _is_widened(text: str) -> bool:
     return any(
         _TO_DOUBLE.search(line) and not _ON_THE_CPU.search(line) for line in text.splitlines()
     )
+
+
+def _widens(file: File) -> bool:
+    """Tell whether code of a file makes something double that it does not take to the CPU: ``x.double()``, ``x.to(torch.float64)``."""
+    if _is_widened(file.code) and (tree := file.python) is not None:
+        for node in tree.everything:
+            match node:
+                case ast.Call(func=ast.Attribute(value=value, attr="double"), args=[]):
+                    pass
+                case ast.Call(
+                    func=ast.Attribute(value=value, attr="to"),
+                    args=[ast.Attribute(attr="float64" | "double")],
+                ):
+                    pass
+                case _:
+                    continue
+            if _ON_THE_CPU.search(ast.unparse(value)) is None:
+                return True
+    return False
 
 
 def _computes_in_double(file: File, home: cst.ClassDef, choice: cst.IfExp | cst.If | None) -> bool:

@@ -49,14 +49,14 @@ NO_DIFFERENCE = rule(
     "CUDA's names that give the same whoever is asked",
     "note",
     """
-    A count of devices that is only asked for more than one (`torch.cuda.device_count() > 1`), which CUDA alone has, or
-    taken for one at least (`max(1, n)`), `torch.cuda.device_of`, which does nothing elsewhere, and
-    `torch.cuda.manual_seed` beside `torch.manual_seed` of the same number, which seeds every device, with the question
-    before it. Where a file takes anything else from tdev, these become tdev's with it; by themselves they change no file,
+    A count of devices that decides nothing between one and none (`torch.cuda.device_count() > 1`, `max(1, n)`), with the
+    question for a device's type that is asked behind it (`device_count() > 1 and device.type == "cuda"`),
+    `torch.cuda.device_of`, which does nothing elsewhere, and `torch.cuda.manual_seed` right beside `torch.manual_seed` of
+    the same number, which seeds every device, with the question before it. Of the backends beside CUDA only `sim` can
+    have several devices, where it is told to. Where a file takes anything else from tdev, these become tdev's with it; by themselves they change no file,
     and each is a note. They do not count where it is decided whether a project is left as a whole.
 
-    A device's type that is asked where there are several, `device_count() > 1 and device.type == "cuda"`, stays, and so
-    does what a model of transformers does `if self.model_parallel:`, when it lies on several devices.
+    What a model of transformers does `if self.model_parallel:`, when it lies on several devices, stays.
     """,
 )
 ARGUMENT = rule(

@@ -538,11 +538,11 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
     if not in_a_row_of_its_own(file, found.node) and not left_to_script(file, found.node, name):
         same = None
         if name in ASKED and asks_for_several(file, found):
-            same = f"only decides whether there are several devices, as on CUDA alone; {LEFT}"
+            same = f"decides nothing between one device and none; {LEFT}"
         elif name == "torch.cuda.device_of":
             same = f"does nothing but on CUDA; {LEFT}"
-        elif is_seeded_already(file, found):
-            same = f"does what torch.manual_seed beside it does on every device; {LEFT}"
+        elif (seeds := is_seeded_already(file, found)) is not None:
+            same = f"{seeds} torch.manual_seed beside it does on every device; {LEFT}"
         if same is not None:
             file.use_besides(REFERENCE, found, reason(name), (NO_DIFFERENCE, same))
             return

@@ -64,33 +64,38 @@ def _goes_to_numpy(tree: PythonTree, call: ast.Call) -> bool:
     It takes nothing that lies on CUDA, and what goes anywhere else would be the program's own.
     """
     home = _function(tree, call)
-    kept = next(tree.ancestors(call), None)
-    if (
-        home is None
-        or not isinstance(kept, ast.Assign)
-        or not isinstance(kept.targets[0], ast.Name)
-    ):
-        return False
-    name, taken = kept.targets[0].id, False
-    for node in ast.walk(home):
-        match node:
-            case ast.Call(func=ast.Attribute(attr="numpy", value=value), args=[]):
-                taken = taken or _is_part_of(value, name)
-            case ast.Call(func=ast.Attribute(attr="cpu" | "to" | "cuda" | "load_state_dict")):
-                return False
-            case ast.Name(id=each, ctx=ast.Store()) if each == name:
-                if node is not kept.targets[0]:
-                    return False
-            case _:
+    match next(tree.ancestors(call), None):
+        case ast.Assign(targets=[ast.Name(id=name) as target]) if home is not None:
+            pass
+        case _:
+            return False
+    uses = [node for node in ast.walk(home) if isinstance(node, ast.Name) and node.id == name]
+    ways = {_way(tree, node) for node in uses if node is not target}
+    return "numpy" in ways and ways <= {"numpy", "asks"}
+
+
+def _way(tree: PythonTree, node: ast.Name) -> str:
+    """Tell what a use does: it gives ``numpy`` all of it or a part, ``asks`` what it is or has, or lets it go anywhere else."""
+    below: ast.AST = node
+    for parent in tree.ancestors(node) if isinstance(node.ctx, ast.Load) else ():
+        match parent:
+            case ast.Attribute(attr="cpu" | "to" | "cuda"):
+                return "goes"
+            case ast.Call(func=ast.Attribute(attr="numpy" | "keys" as way) as func) if (
+                func is below
+            ):
+                return "numpy" if way == "numpy" else "asks"
+            case ast.Call(func=func) if func is not below:
+                asks = ("is_tensor", "isinstance", "type", "len")
+                return "asks" if last_name(func) in asks else "goes"
+            case ast.Attribute() | ast.Call():
                 pass
-    return taken
-
-
-def _is_part_of(node: ast.expr, name: str) -> bool:
-    """Tell whether something is taken from a variable: ``data.get(key)[:]``."""
-    while isinstance(node, (ast.Attribute, ast.Subscript, ast.Call)):
-        node = node.func if isinstance(node, ast.Call) else node.value
-    return isinstance(node, ast.Name) and node.id == name
+            case ast.Subscript(value=value) if value is below:
+                pass
+            case _:
+                return "goes"
+        below = parent
+    return "goes"
 
 
 _TRAINERS = "training_args.bin"

@@ -10,33 +10,70 @@ import re
 
 from tdev_core.codemod.engine.analysis.resolve import Reference
 from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.python.statements import full_name
+from tdev_core.codemod.engine.python.tree import PythonTree
 
 _SEEDS = frozenset({"torch.cuda.manual_seed", "torch.cuda.manual_seed_all"})
 _SEEDS_CUDA = re.compile(r"(?:\w+\.)*cuda\.manual_seed(?:_all)?\Z")
-_SEEDS_ALL = re.compile(r"(?:torch|th|tdev)\.manual_seed\Z")
+_ASKS = re.compile(r"(?:\w+\.)*cuda\.is_available\(\)\Z")
 _OF_CUDNN = re.compile(r"(?:\w+\.)*cudnn\.\w+\Z")
+# What stands between seeds: other generators', settings, the environment's hash seed.
+_BETWEEN = re.compile(r"seed|cudnn|deterministic", re.IGNORECASE)
 
 
-def is_seeded_already(file: File, found: Reference) -> bool:
-    """Tell whether a name seeds CUDA's generators where all are seeded alike, or asks for CUDA before nothing else."""
+def is_seeded_already(file: File, found: Reference) -> str | None:
+    """Say what a name does that ``torch.manual_seed`` right beside it does: it seeds, or asks for CUDA before nothing but seeds."""
     if "manual_seed" not in file.tree.source or (tree := file.python) is None:
-        return False
+        return None
     call = tree.at(file.tree.span(file.tree.parents[found.node]))
     if not isinstance(call, ast.Call):
-        return False
-    above = list(tree.ancestors(call))
-    home = next((p for p in above if isinstance(p, (ast.FunctionDef, ast.AsyncFunctionDef))), None)
-    seeds = [call] if found.name in _SEEDS else _opened(above[0], call)
-    everything = [each for each in ast.walk(home or tree.module) if isinstance(each, ast.Call)]
-    given = {
-        ast.unparse(each.args[0])
-        for each in everything
-        if each.args and _SEEDS_ALL.match(ast.unparse(each.func))
-    }
-    return bool(seeds) and all(each.args and ast.unparse(each.args[0]) in given for each in seeds)
+        return None
+    stands = next(tree.ancestors(call))
+    asks = found.name not in _SEEDS
+    seeds = _opened(stands, call) if asks else [call]
+    if isinstance(stands, ast.Expr):
+        opened = next(tree.ancestors(stands))
+        if isinstance(opened, ast.If) and _ASKS.match(ast.unparse(opened.test)):
+            stands = (
+                opened if _opened(opened, opened.test) else stands
+            )  # `if torch.cuda.is_available(): torch.cuda.manual_seed(seed)`
+    if not isinstance(stands, (ast.Expr, ast.If)) or not seeds:
+        return None
+    if not all(_is_beside(tree, stands, _given(each)) for each in seeds):
+        return None
+    return "opens nothing but what" if asks else "does what"
 
 
-def _opened(choice: ast.AST, asked: ast.Call) -> list[ast.Call]:
+def _given(call: ast.Call) -> str:
+    keywords = [each.value for each in call.keywords if each.arg == "seed"]
+    return ", ".join(map(ast.unparse, [*call.args, *keywords]))
+
+
+def _is_beside(tree: PythonTree, statement: ast.stmt, number: str) -> bool:
+    """Tell whether all generators are seeded by the same number in the same block, with nothing but more of it between."""
+    block = tree.block(statement)
+    at = block.index(statement) if statement in block else -1
+    for way in (range(at - 1, -1, -1), range(at + 1, len(block))) if at >= 0 else ():
+        for index in way:
+            match block[index]:
+                case ast.Expr(value=ast.Call() as call) if full_name(call.func, tree.names[0]) in (
+                    "torch.manual_seed",
+                    "tdev.manual_seed",
+                ):
+                    if _given(call) == number:
+                        return True
+                case ast.Expr() | ast.If() as other if _BETWEEN.search(ast.unparse(other)):
+                    pass
+                case ast.Assign(targets=[ast.Attribute() | ast.Subscript()]) as other if (
+                    _BETWEEN.search(ast.unparse(other))
+                ):
+                    pass
+                case _:
+                    break
+    return False
+
+
+def _opened(choice: ast.AST, asked: ast.expr) -> list[ast.Call]:
     """Return the seeds that a question opens, if it opens nothing but them and settings of cuDNN."""
     if not isinstance(choice, ast.If) or choice.test is not asked or choice.orelse:
         return []

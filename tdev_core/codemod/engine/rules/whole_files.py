@@ -18,9 +18,16 @@ from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.importing import workers
 from tdev_core.codemod.engine.python.lines import Span
 from tdev_core.codemod.engine.rules.arms import ARMS
+from tdev_core.codemod.engine.rules.import_places import every_binding
 from tdev_core.codemod.engine.rules.kernels import KERNEL, imported_packages
 from tdev_core.codemod.engine.rules.stand_ins import is_answered
-from tdev_core.codemod.engine.survey import GUARDED, OF_KERNELS, VENDORS, is_for_tests
+from tdev_core.codemod.engine.survey import (
+    GUARDED,
+    OF_KERNELS,
+    VENDORS,
+    is_for_tests,
+    is_script,
+)
 from tdev_core.codemod.engine.vocabulary import CUTS
 
 _OTHERS = "rocm|hip|musa|npu|xpu|hpu|habana|gaudi|mps|mlu|tpu|xla"
@@ -112,7 +119,24 @@ def speaks_of(file: File, whose: str) -> bool:
     return said >= len(re.findall(r"(?<![a-z])cuda(?![a-z])", source, re.IGNORECASE))
 
 
-_BUILDS = re.compile(r"(?<![\w.])(?:setuptools\.|core\.)?setup\(")
+_BUILDS = re.compile(
+    r"\b(?:setuptools|distutils|skbuild)\b(?s:.*)(?<!def )(?<![\w.])(?:setuptools\.|core\.)?setup\("
+)
+
+
+_NEEDS_TDEV = re.compile(r"[\"']cuda|\.is_cuda\b|\.cuda\(")
+
+
+def _does_without_torch(file: File) -> bool:
+    """Tell whether a module runs where there is no torch: it imports none, and another one of its tree only tries to."""
+    tree = file.options.tree
+    if tree is None or not tree.tries_torch or _NEEDS_TDEV.search(file.tree.source) is None:
+        return False
+    if is_script(PurePath(file.filename), file.tree.source.encode()):
+        return False
+    return not any(
+        (each.target or "").partition(".")[0] in ("torch", "tdev") for each in every_binding(file)
+    )
 
 
 def stays_whole(file: File) -> bool:
@@ -181,6 +205,10 @@ def stays_whole(file: File) -> bool:
         if stem == "setup" and file.in_code(_BUILDS, "setup") is not None:
             said = f"{path.name} builds the package, where tdev need not be installed"
             file.find_at(KERNEL, 0, f"{said}; left as it is (--all rewrites it)", "note")
+            return True
+        if _does_without_torch(file):
+            said = f"{path.name} imports no torch, and its package runs without"
+            file.find_at(ARMS, 0, f"{said}; left as it is (--all rewrites it)", "note")
             return True
         if _OF_CUDA.match(stem):
             file.find_at(

@@ -17,3 +17,10 @@ def handed_on(path, net):
     data = torch.load(path)
     net.load_state_dict(data["net"])
     return data["mean"].numpy()
+
+
+def given_back(path, gpu):
+    data = torch.load(path)
+    if gpu:
+        return data["emb"]
+    return data["emb"].numpy()

@@ -18,3 +18,10 @@ def handed_on(path, net):
     data = tdev.load(path)
     net.load_state_dict(data["net"])
     return data["mean"].numpy()
+
+
+def given_back(path, gpu):
+    data = tdev.load(path)
+    if gpu:
+        return data["emb"]
+    return data["emb"].numpy()

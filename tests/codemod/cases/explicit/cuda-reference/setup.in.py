@@ -1,0 +1,5 @@
+import torch
+
+
+def setup(rank):
+    torch.cuda.set_device(rank)

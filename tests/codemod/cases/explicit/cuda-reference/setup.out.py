@@ -1,0 +1,5 @@
+import tdev
+
+
+def setup(rank):
+    tdev.cuda.set_device(rank)

@@ -1,0 +1,30 @@
+import tdev
+import torch
+
+
+def one_or_the_other(gpu, seed):
+    if gpu:
+        tdev.cuda.manual_seed(seed)
+    else:
+        torch.manual_seed(seed)
+
+
+def another_number(seed, rank):
+    torch.manual_seed(seed)
+    seed = seed + rank
+    tdev.cuda.manual_seed(seed)
+
+
+def drawn_between(net, x, seed):
+    torch.manual_seed(seed)
+    first = net(x)
+    tdev.cuda.manual_seed(seed)
+    return first, net(x)
+
+
+def later(seed):
+    def seeds():
+        torch.manual_seed(seed)
+
+    tdev.cuda.manual_seed(seed)
+    return seeds

@@ -1,0 +1,16 @@
+import torch
+
+if torch.backends.mps.is_available():
+    device = torch.device("mps")
+else:
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    print("no MPS")
+
+
+def told(verbose):
+    if verbose:
+        print(torch.backends.mps.is_available())
+        name = "cpu"
+    else:
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    return name
