@@ -2143,3 +2143,22 @@ for device in ("cpu", "cuda"):
         }
     )
     assert "tdev.empty(0, device=device)" in made.code
+
+
+@pytest.mark.parametrize(
+    ("given", "word"),
+    [
+        ('"cuda"', True),
+        ('device="cuda" if torch.cuda.is_available() else "cpu"', True),
+        ("args.device", True),
+        ('torch.device("cuda")', False),
+        ("torch.device(args.device)", False),
+        ("x.device", False),
+    ],
+)
+def test_who_gives_a_word_where_a_device_is_promised(given: str, word: bool) -> None:
+    files = {
+        "made.py": "import torch\n\n\ndef make(n, device: torch.device):\n    return torch.zeros(n, device=device)\n",
+        "use.py": f"import torch\nfrom pkg.made import make\n\n\ndef use(args, x):\n    return make(3, {given})\n",
+    }
+    assert ("tdev.zeros" in migrated(files, "made.py").code) is word

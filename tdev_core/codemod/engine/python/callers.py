@@ -99,7 +99,10 @@ _OF_ALL = re.compile(rb"\n[ \t]+((?:\w+_)?)\Z")
 _REACH = 6000
 _WORDS = (b"device", b"cuda", b"gpu")
 # A device that is annotated as a word: `device: str`, `device: Literal["cuda", "cpu"]`.
-_SAYS_WORD = (b"device: str", b"device: Optional[str", b"device: Literal[")
+_SAYS_WORD = (
+    *(b"device: str", b"device: Optional[str", b"device: Literal["),
+    *(b'"cuda', b"'cuda", b"args.device", b"cfg.device", b"config.device"),
+)
 _TOLD = ("device", "device_type", "map_location")
 _LIMIT = 64 << 20
 """The bytes of texts that are kept until it is known what is looked for in them."""
@@ -1111,7 +1114,7 @@ class _Tree:
 
     @cached_property
     def contradicted(self) -> frozenset[Asked]:
-        """The parameters that are annotated as devices, and to which somebody hands on what is annotated as a word."""
+        """The parameters that are annotated as devices, and to which somebody gives a word, or what is annotated as one."""
         say = [
             number
             for number, raw in enumerate(self._tree.texts)
@@ -1121,7 +1124,9 @@ class _Tree:
         found: set[Asked] = set()
         for key in sorted(self._tree.promised) if say else ():
             word = key.of.encode()
-            called = re.compile(rb"(?<!def )(?<![\w])" + word + rb"\([^)]{0,300}device")
+            called = re.compile(
+                rb"(?<!def )(?<![\w])" + word + rb"\([^)]{0,300}(?:device|[\"']cuda)"
+            )
             texts = [
                 number
                 for number in set(self._with_word(word)).intersection(say)

@@ -1231,9 +1231,11 @@ class Devices(Tensors):
     # -- words ----------------------------------------------------------------------------------
 
     def is_word(self, node: ast.expr, deep: int = 6) -> bool:
-        """Tell whether an expression may be CUDA's name, as what it comes from says: a word, or annotated as one."""
+        """Tell whether an expression may be CUDA's name, as what it comes from says: a word, or typed, or annotated as one."""
         if deep < 0:
             return False
+        if isinstance(node, ast.Attribute) and DEVICE_NAME.search(node.attr) and _is_typed(node):
+            return True
         match node:
             case ast.Constant(value=str() as word):
                 return word.startswith("cuda") and not self._is_chosen_beside_others(node)

@@ -96,7 +96,8 @@ ARGUMENT = rule(
 
     `torch.load` without `map_location` stays where the file shows that nothing in what it loads lies on an accelerator, or that
     this machine has saved it: what a test, a function or each process of a run has saved before, what a data set's `process` makes
-    of NumPy's arrays and texts, numbers that a class saves (`{"mean": mean.item()}`), what NumPy takes in the same function (`data["x"].numpy()`), a file beside the source in whose bytes
+    of NumPy's arrays and texts, numbers that a class saves (`{"mean": mean.item()}`), what NumPy takes in the same function (`data["x"].numpy()`), the data of a data set that names no device, which loaders
+    ask in processes of their own, a file beside the source in whose bytes
     CUDA is not named, and `training_args.bin`, which holds the options of a run. So does one whose `map_location` comes from nothing
     but a function of the file that gives `"cuda"`, `"mps"` or `"cpu"` as torch says that they are there.
 

@@ -53,9 +53,25 @@ def is_saved_beside(file: File, call: cst.CSTNode) -> bool:
         return True
     if ".numpy()" in file.code and _goes_to_numpy(tree, found):
         return True
+    if _is_of_a_data_set(tree, found):
+        return True
     # Of a file that does little else, all is asked of all.
     saves = 0 < file.code.count("save(") <= _MOST
     return saves and _Saved(tree, found, _SAYS_DEVICE.search(file.code) is None).by_no_accelerator()
+
+
+_DATA_SET = re.compile(r"\w*(?:Data[sS]et|DataPipe)\w*\Z")
+
+
+def _is_of_a_data_set(tree: PythonTree, call: ast.Call) -> bool:
+    """Tell whether a data set that names no device loads its own data: loaders ask it in processes of theirs, on the CPU."""
+    owner = next((p for p in tree.ancestors(call) if isinstance(p, ast.ClassDef)), None)
+    if owner is None or not any(_DATA_SET.match(last_name(base)) for base in owner.bases):
+        return False
+    methods = {each.name for each in owner.body if isinstance(each, _FUNCTIONS)}
+    # Whose `process` makes the data itself, by whatever it calls, is judged by that.
+    asked = "process" not in methods and not methods.isdisjoint(("__getitem__", "__iter__"))
+    return asked and _SAYS_DEVICE.search(tree.source(owner)) is None
 
 
 def _goes_to_numpy(tree: PythonTree, call: ast.Call) -> bool:
