@@ -505,15 +505,18 @@ def test_higher_order_operators_run_in_a_region(compiled: bool) -> None:
         assert run(tdev.ones(2, 2, device="cuda")).item() == 8
 
 
+_COMPUTE = "convolution", "mm", "addmm", "bmm", "mkldnn_rnn_layer"
+
+
 class _Seen(TorchDispatchMode):
-    """Notes in which types convolutions are computed."""
+    """Notes in which types convolutions and products are computed."""
 
     def __init__(self) -> None:
         super().__init__()
         self.types: list[torch.dtype] = []
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if func._schema.name.partition("::")[2].startswith("convolution"):
+        if func._schema.name.partition("::")[2].startswith(_COMPUTE):
             self.types.append(args[0].dtype)
         return func(*args, **(kwargs or {}))
 
@@ -532,6 +535,36 @@ def test_convolutions_in_float16_are_computed_in_float32(dtype: torch.dtype) -> 
         rounded = [p.detach().half().float() for p in (x, layer.weight, layer.bias)]
         assert torch.equal(y, F.conv2d(*rounded).half())
         assert x.grad.half().float().equal(x.grad), "rounded as CUDA's is"
+
+
+@pytest.mark.parametrize(
+    "product",
+    [
+        lambda x: nn.Linear(8, 8)(x),
+        lambda x: x @ x.detach().mT,
+        lambda x: torch.bmm(x[None], x[None].detach()),
+        lambda x: torch.einsum("ij,kj->ik", x, x.detach()),
+        lambda x: nn.ConvTranspose1d(8, 2, 3)(x[None]),
+        lambda x: nn.LSTM(8, 4)(x)[0],
+    ],
+)
+def test_products_in_float16_are_computed_in_float32(
+    product: Callable[[torch.Tensor], torch.Tensor],
+) -> None:
+    x = torch.rand(8, 8, requires_grad=True)
+    with tdev.autocast("cuda"), _Seen() as seen:
+        y = product(x)
+        y.float().sum().backward()
+    assert y.dtype is _HALF and seen.types and set(seen.types) == {_WIDE}
+    assert x.grad is not None and x.grad.half().float().equal(x.grad), "rounded as CUDA's is"
+
+
+def test_a_product_of_one_row_stays_as_fast_as_it_is() -> None:
+    with tdev.autocast("cuda"), _Seen() as seen:
+        F.linear(_w(1, 8), _w(8, 8))
+        _w(8) @ _w(8, 8)
+        F.linear(_w(8, 8), _w(8, 8))
+    assert seen.types[-1] is _WIDE and set(seen.types[:-1]) <= {_HALF}
 
 
 def test_a_convolution_beyond_float16_is_infinite() -> None:

@@ -6,9 +6,9 @@ that. What CUDA does otherwise is registered at a key that no tensor has, and th
 dispatch state; C++ kernels at ``AutocastCPU`` go on doing what both lists have alike (``linear``, ``matmul``,
 ``conv2d``, losses), with torch's cache of cast weights.
 
-In float16 most CPUs have no fast convolutions: one takes up to some hundred times what it takes in float32 (torch 2.13, x86
-without AVX512-FP16). There it is computed in float32, of what was rounded to float16, and rounded again: as CUDA's kernels
-do, which multiply float16 and add in float32.
+In float16 most CPUs have no fast products and convolutions: one takes up to some hundred times what it takes in float32 (torch
+2.13, x86 without AVX512-FP16). There it is computed in float32, of what was rounded to float16, and rounded again: as CUDA's
+kernels do, which multiply float16 and add in float32. A product of a few rows, as of one token, is fast as it is.
 
 Three states of a thread that torch itself keeps make a region, so that autograd, checkpoints, ``torch.compile``
 (guards, cache keys) and exported programs carry it as they carry any autocast:
@@ -48,9 +48,11 @@ _SAME_TYPE = (
 makes complex numbers that the CPU cannot hold (``fft_*``, ``linalg_*``, ``stft``, ``quantile``), the CPU's rule stays."""
 
 
-_CONVOLUTIONS = (
-    "_convolution convolution conv1d conv2d conv3d conv1d.padding conv2d.padding conv3d.padding"
-).split()
+_FAST = frozenset({"prelu", "mv", "addmv", "addr", "linalg_vecdot"})
+"""What float16 does not slow down, of all that runs in the autocast type."""
+_MATRIX = {"linear": 0, "matmul": 0, "mm": 0, "addmm": 1}
+"""Products by where their first matrix stands among what they are given."""
+_FEW_ROWS = 4
 
 
 class State(NamedTuple):
@@ -120,11 +122,11 @@ def _register() -> None:
 
     torch_api.set_fallthrough(_KEY)
     rules = Rules("cpu", _KEY, ("AutocastCPU",))
-    both = {*LOWER, *FP32}
+    both, slow = {*LOWER, *FP32}, {*LOWER} - _FAST
     for operator, kernel in rules.kernels():
         name = f"aten::{operator}"
         alike = torch_api.has_kernel(name, "AutocastCPU")
-        if operator in _CONVOLUTIONS:
+        if operator in slow:
             wide = _in_float32(operator, rules, None if alike else kernel)
             torch_api.implement(name, _if_enabled(operator, rules, wide), _KEY)
         elif not (operator in both and alike):
@@ -139,14 +141,14 @@ def _register() -> None:
 
 
 def _in_float32(operator: str, rules: Rules, cast: Kernel | None) -> Kernel:
-    """Make the kernel of a convolution: with float16 it is computed in float32; else by ``cast``, or by torch's kernel for the CPU."""
+    """Make the kernel of what is slow in float16: there it is computed in float32; else by ``cast``, or by torch's kernel for the CPU."""
     from tdev_core.accelerators.privateuse import torch_api
     from tdev_core.accelerators.privateuse.autocast import overload
 
     op: Any = overload(operator)
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
-        if torch.get_autocast_dtype("cpu") is torch.float16:
+        if torch.get_autocast_dtype("cpu") is torch.float16 and not _has_few_rows(operator, args):
             return rules.computed_in(op, torch.float16, torch.float32, args, kwargs)
         if cast is not None:
             return cast(*args, **kwargs)
@@ -154,6 +156,15 @@ def _in_float32(operator: str, rules: Rules, cast: Kernel | None) -> Kernel:
             return op(*args, **kwargs)
 
     return kernel
+
+
+def _has_few_rows(operator: str, args: tuple[Any, ...]) -> bool:
+    """Tell whether a product is of so few rows that to widen the other matrix would take longer; not where the sizes are unknown."""
+    at = _MATRIX.get(operator)
+    if at is None or len(args) <= at or not args[at].dim():
+        return False
+    size = args[at].numel()
+    return type(size) is int and size < _FEW_ROWS * args[at].shape[-1]
 
 
 def _if_enabled(operator: str, rules: Rules, cast: Kernel) -> Kernel:
