@@ -24,6 +24,10 @@ __all__ = ["after_torch", "before_torch", "codemod_only", "install_shims"]
 _TORCHLESS = frozenset({"codemod", "doctor", "matrix", "version"})
 
 
+# Modules that are run by themselves, `python -m tdev.monitoring`; `tdev.distributed.run` is torch's, and runs another's program.
+_TOOLS = frozenset({"codemod", "monitoring", "numerics", "tune"})
+
+
 def codemod_only() -> bool:
     """Tell whether this process was started for a tool that does without torch: ``python -m tdev.codemod``,
     ``python -m tdev codemod``, ``matrix``, ``doctor`` or ``version``, and ``tdev codemod`` as a command.
@@ -42,7 +46,8 @@ def _command() -> str | None:
             if module in ("tdev", "tdev.__main__"):
                 return next(arguments, "")
             package, _, name = module.partition(".")
-            return name.partition(".")[0] if package == "tdev" and name else None
+            tool = name.partition(".")[0]
+            return tool if package == "tdev" and tool in _TOOLS else None
         if argument in ("-W", "-X", "--check-hash-based-pycs"):
             next(arguments, None)  # the option's value
         elif not argument.startswith("-") or argument == "-c":

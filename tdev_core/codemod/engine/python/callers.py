@@ -98,7 +98,7 @@ _KEEPS = re.compile(rb"(?:self\.|def[ \t]+)((?:\w+_)?)\Z")
 _OF_ALL = re.compile(rb"\n[ \t]+((?:\w+_)?)\Z")
 _REACH = 6000
 _WORDS = (b"device", b"cuda", b"gpu")
-# A device that is annotated as a word: `device: str`, `device: Literal["cuda", "cpu"]`.
+# A device that is annotated as a word, `device: str`, `device: Literal["cuda", "cpu"]`, or is one, or was typed.
 _SAYS_WORD = (
     *(b"device: str", b"device: Optional[str", b"device: Literal["),
     *(b'"cuda', b"'cuda", b"args.device", b"cfg.device", b"config.device"),

@@ -68,6 +68,7 @@ def chooses_between_backends(file: File, found: list[Reference]) -> dict[cst.CST
 
 
 def _is_what_others_leave(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a question chooses a device where none of another accelerator has been chosen."""
     if "is_available" not in file.tree.source or OTHERS.search(file.tree.source) is None:
         return False
     python = file.python

@@ -98,11 +98,9 @@ def _may_be_taken_from(file: File) -> bool:
 def _is_the_name_of_a_type(file: File, binding: Binding) -> bool:
     """Tell whether annotations alone read the scaler that an import takes: torch's class, whoever gives it."""
     names = getattr(binding.statement, "names", ())
-    if _may_be_taken_from(file):
-        return False
     if not (binding.target or "").endswith(".GradScaler") or len(names) != 1:
         return False
-    if file.python is None or file.pieces:
+    if file.python is None or file.pieces or _may_be_taken_from(file):
         return False
     said = {
         each

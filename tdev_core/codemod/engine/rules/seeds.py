@@ -14,11 +14,12 @@ from tdev_core.codemod.engine.python.statements import full_name
 from tdev_core.codemod.engine.python.tree import PythonTree
 
 _SEEDS = frozenset({"torch.cuda.manual_seed", "torch.cuda.manual_seed_all"})
+_SEED_ALL = ("torch.manual_seed", "tdev.manual_seed")
 _SEEDS_CUDA = re.compile(r"(?:\w+\.)*cuda\.manual_seed(?:_all)?\Z")
 _ASKS = re.compile(r"(?:\w+\.)*cuda\.is_available\(\)\Z")
 _OF_CUDNN = re.compile(r"(?:\w+\.)*cudnn\.\w+\Z")
-# What stands between seeds: other generators', settings, the environment's hash seed.
-_BETWEEN = re.compile(r"seed|cudnn|deterministic", re.IGNORECASE)
+# What is called or set between seeds: other generators, settings, the environment's hash seed.
+_OF_SEEDS = re.compile(r"seed|cudnn|deterministic", re.IGNORECASE)
 
 
 def is_seeded_already(file: File, found: Reference) -> str | None:
@@ -33,10 +34,9 @@ def is_seeded_already(file: File, found: Reference) -> str | None:
     seeds = _opened(stands, call) if asks else [call]
     if isinstance(stands, ast.Expr):
         opened = next(tree.ancestors(stands))
+        # `if torch.cuda.is_available(): torch.cuda.manual_seed(seed)`
         if isinstance(opened, ast.If) and _ASKS.match(ast.unparse(opened.test)):
-            stands = (
-                opened if _opened(opened, opened.test) else stands
-            )  # `if torch.cuda.is_available(): torch.cuda.manual_seed(seed)`
+            stands = opened if _opened(opened, opened.test) else stands
     if not isinstance(stands, (ast.Expr, ast.If)) or not seeds:
         return None
     if not all(_is_beside(tree, stands, _given(each)) for each in seeds):
@@ -52,25 +52,30 @@ def _given(call: ast.Call) -> str:
 def _is_beside(tree: PythonTree, statement: ast.stmt, number: str) -> bool:
     """Tell whether all generators are seeded by the same number in the same block, with nothing but more of it between."""
     block = tree.block(statement)
-    at = block.index(statement) if statement in block else -1
-    for way in (range(at - 1, -1, -1), range(at + 1, len(block))) if at >= 0 else ():
-        for index in way:
-            match block[index]:
-                case ast.Expr(value=ast.Call() as call) if full_name(call.func, tree.names[0]) in (
-                    "torch.manual_seed",
-                    "tdev.manual_seed",
-                ):
-                    if _given(call) == number:
+    at = block.index(statement) if statement in block else 0
+    for near in (reversed(block[:at]), block[at + 1 :]):
+        for each in near:
+            if isinstance(each, ast.Expr) and isinstance(each.value, ast.Call):
+                if full_name(each.value.func, tree.names[0]) in _SEED_ALL:
+                    if _given(each.value) == number:
                         return True
-                case ast.Expr() | ast.If() as other if _BETWEEN.search(ast.unparse(other)):
-                    pass
-                case ast.Assign(targets=[ast.Attribute() | ast.Subscript()]) as other if (
-                    _BETWEEN.search(ast.unparse(other))
-                ):
-                    pass
-                case _:
                     break
+            if not _only_seeds(each):
+                break
     return False
+
+
+def _only_seeds(statement: ast.stmt) -> bool:
+    """Tell whether a statement draws nothing: it seeds a generator, or sets what makes a run repeatable."""
+    match statement:
+        case ast.Expr(value=ast.Call(func=said)):
+            return _OF_SEEDS.search(ast.unparse(said)) is not None
+        case ast.Assign(targets=[ast.Attribute() | ast.Subscript() as said]):
+            return _OF_SEEDS.search(ast.unparse(said)) is not None
+        case ast.If(body=body, orelse=orelse):
+            return all(map(_only_seeds, [*body, *orelse]))
+        case _:
+            return False
 
 
 def _opened(choice: ast.AST, asked: ast.expr) -> list[ast.Call]:

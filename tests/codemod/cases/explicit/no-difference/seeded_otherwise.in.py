@@ -27,3 +27,9 @@ def later(seed):
 
     torch.cuda.manual_seed(seed)
     return seeds
+
+
+def run_between(net, seed):
+    torch.manual_seed(seed)
+    train(net, seed)
+    torch.cuda.manual_seed(seed)

@@ -28,3 +28,9 @@ def later(seed):
 
     tdev.cuda.manual_seed(seed)
     return seeds
+
+
+def run_between(net, seed):
+    torch.manual_seed(seed)
+    train(net, seed)
+    tdev.cuda.manual_seed(seed)
