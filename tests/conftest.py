@@ -11,6 +11,10 @@ from types import SimpleNamespace
 
 import pytest
 
+# What is asserted here is asserted of the CPU, or of the backend that a test names: the GPU or the Mac of whoever runs the tests
+# must not decide. `CUDA_VISIBLE_DEVICES=0 pytest tests/mirror/test_evidence.py` runs what takes the hardware itself.
+os.environ.setdefault("TDEV_BACKEND", "cpu")
+os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 # Whether somebody has built the native kernels of device mlx on this machine must not decide what is tested:
 # tests/accelerators/mlx/test_native.py turns them on. `TDEV_NATIVE=1 pytest tests/accelerators/mlx` runs all the others with them.
 os.environ.setdefault("TDEV_NATIVE", "0")

@@ -75,7 +75,10 @@ class ProgramTree:
     taken: frozenset[str] = frozenset()
     """Functions of packages for CUDA that a module takes from another one of the tree: ``from .attention import flash_attn_func``."""
     torch_of: frozenset[str] = frozenset()
-    """Modules that import torch at their margin, or take it from one that does, by their last names: it can be taken from them."""
+    """Modules that import torch at their margin, or take it from one that does: it can be taken from them.
+
+    By their last names where all of that name do, and by their whole names, ``pkg.torch.utils``, those that it is taken from.
+    """
     gives_torch: frozenset[str] = frozenset()
     """Modules from which another one imports the name ``torch``."""
     reached: frozenset[str] = frozenset()

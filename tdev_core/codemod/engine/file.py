@@ -121,7 +121,8 @@ class File:
             known = Known(told_alone(source), spoken=words_of(source))
         self.tree = Tree(source, None if whole or options.lines else names, options.keep, known)
         torchs = options.tree.torch_of if options.tree is not None else frozenset()
-        self.scopes = Scopes(self.tree, torchs if takes_torch_elsewhere(source) else frozenset())
+        elsewhere = torchs if takes_torch_elsewhere(source) else frozenset()
+        self.scopes = Scopes(self.tree, elsewhere, PurePath(filename).parent)
         self.resolver = Resolver(
             self.tree, self.scopes, names, either=options.style != "accelerator"
         )

@@ -306,6 +306,10 @@ class Survey:
         self._gives_amp: set[str] = set()
         self._marks: set[bytes] = set()
         self._takes_torch: dict[str, set[str]] = {}
+        self._gives_and_takes: list[tuple[str, str]] = []
+        """Which module of the tree takes torch from which, by their whole names."""
+        self._binds_torch: set[str] = set()
+        """The whole names of the modules that import torch."""
         self._has_torch: set[str] = set()
         self._has_none: set[str] = set()
         self._taken: set[str] = set()
@@ -389,6 +393,8 @@ class Survey:
         if b"import *" in raw or _MAY_GIVE_TORCH.search(raw):
             for found in _GIVES_TORCH.finditer(raw):
                 source = found[1].decode("ascii", "ignore")
+                here = dotted_name(path, top, home)
+                self._gives_and_takes.append((imported_from(source, here, is_package), here))
                 if not source.strip("."):  # `from . import torch`, of the package around it
                     source = path.parents[min(len(source), len(path.parents)) - 1].name
                 if source and source.partition(".")[0] != "torch":
@@ -408,7 +414,11 @@ class Survey:
                 self._imported_tests.update(name.decode() for name in _TEST.findall(found[0]))
         if not self._looks_for_staying:
             self._scripted |= _scripted_calls(raw)
-        (self._has_torch if _binds_torch(raw) else self._has_none).add(own)
+        if _binds_torch(raw):
+            self._has_torch.add(own)
+            self._binds_torch.add(dotted_name(path, top, home))
+        else:
+            self._has_none.add(own)
         signs = {sign for sign in _SIGNS if sign in raw}
         if self._looks_for_staying and (b"flash_attn" in raw or b"Fused" in raw):
             for found in _TAKES.finditer(b"\n" + raw):
@@ -602,7 +612,25 @@ class Survey:
                 if name not in found | self._has_torch and not sources.isdisjoint(found)
             }
             found = found | more
-        return frozenset(found)
+        return frozenset(found) | self._with_torch_by_name()
+
+    def _with_torch_by_name(self) -> set[str]:
+        """Return the same by their whole names: of one last name there may be several, and only some have torch."""
+        if not self._gives_and_takes:
+            return set()
+        own = {name for name in self._binds_torch if "." in name}
+        found: set[str] = set()
+        while more := {taker for giver, taker in self._gives_and_takes if giver in own | found} - (
+            own | found
+        ):
+            found |= more
+        given = {giver for giver, _ in self._gives_and_takes}
+        packages = {folder.name for folder, inside in self._inside.items() if "torch" in inside}
+        return {
+            name
+            for name in (own | found) & given
+            if "." in name and name.rpartition(".")[2] not in packages
+        }
 
     def see_cells(self, text: str) -> None:
         """Take into account whom a notebook calls."""
@@ -1164,6 +1192,17 @@ def _is_in_a_block_of_the_module(raw: bytes, at: int) -> bool:
 
 def _is_called_as_scripts(name: str) -> bool:
     return _TEST_FOLDER.match(name) is not None or _SCRIPTS.match(name) is not None
+
+
+def imported_from(written: str, here: str, is_package: bool) -> str:
+    """Return the whole name of the module that ``from … import`` names in ``here``; ``is_package`` if that is a package."""
+    named = written.lstrip(".")
+    dots = len(written) - len(named)
+    if not dots:
+        return named
+    around = here.split(".")
+    kept = around[: len(around) - dots + is_package]
+    return ".".join([*kept, *filter(None, [named])])
 
 
 def dotted_name(path: PurePath, top: str, home: PurePath | None) -> str:

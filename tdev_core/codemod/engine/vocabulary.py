@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from pathlib import PurePath
 
 from tdev_core.ecosystem.device_table import named
 from tdev_core.ecosystem.package_table import packages
@@ -520,6 +521,18 @@ _TORCH_ELSEWHERE = re.compile(
 _TORCHS_NAME = re.compile(
     r"(?<![\w.])torch\.(?:cuda|device|nn|distributed|load|[a-z]*tensor|Tensor|ones|zeros|empty|arange)\b"
 )
+
+
+def names_of_module(written: str, folder: PurePath) -> Iterator[str]:
+    """Yield what the module may be called that a file in ``folder`` imports as ``written``: its last name, and whole names."""
+    named = written.lstrip(".")
+    yield written.rpartition(".")[2]
+    if named == written:
+        yield written
+        return
+    up = len(written) - len(named) - 1
+    parts = [*folder.parts[: len(folder.parts) - up], *filter(None, named.split("."))]
+    yield from (".".join(parts[start:]) for start in range(len(parts) - 1))
 
 
 def takes_torch_elsewhere(source: str) -> bool:

@@ -626,6 +626,30 @@ def test_a_module_of_the_tree_called_torch_is_not_torch(
         assert ("tdev.cuda" in (place / name).read_text()) is not own
 
 
+@pytest.mark.parametrize("base", ["pkg.torch.utils", ".utils", "..torch.utils", "pkg.plain.utils"])
+def test_torch_is_taken_from_one_of_several_modules_of_a_name(
+    place: Path, codemod: Callable[..., Ran], base: str
+) -> None:
+    """A package for several frameworks has modules of one name, and one of them gives torch on from another."""
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/torch/__init__.py": "",
+        "pkg/torch/utils/__init__.py": "from .layers import (\n    torch, nn,\n)\n",
+        "pkg/torch/utils/layers.py": "import torch\nimport torch.nn as nn\n",
+        "pkg/plain/__init__.py": "",
+        "pkg/plain/utils/__init__.py": "from .layers import nothing\n",
+        "pkg/plain/utils/layers.py": "nothing = None\n",
+        "pkg/torch/uses.py": f"from {base} import torch\n\n\ndef f():\n    return torch.zeros(3, device='cuda')\n",
+    }
+    for name, text in files.items():
+        (place / name).parent.mkdir(exist_ok=True, parents=True)
+        (place / name).write_text(text)
+    ran = codemod("--force", ".", engine=REAL)
+    text = (place / "pkg/torch/uses.py").read_text()
+    assert ("tdev.zeros(" in text) is (base != "pkg.plain.utils")
+    assert ("star-import" in ran.out) is (base == "pkg.plain.utils")
+
+
 @pytest.mark.parametrize("decorator", ["@torch.jit.script", "@pkg.jit.script_method", "@plain"])
 def test_what_a_script_of_another_file_calls_is_compiled_with_it(
     place: Path, codemod: Callable[..., Ran], decorator: str

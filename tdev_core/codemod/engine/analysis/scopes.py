@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from pathlib import PurePath
 from typing import Any
 
 import libcst as cst
@@ -15,6 +16,7 @@ import libcst as cst
 from tdev_core.codemod.engine.analysis.bindings import Binding, BindingKind, Scope
 from tdev_core.codemod.engine.analysis.nodes import children, dotted
 from tdev_core.codemod.engine.analysis.tree import Tree
+from tdev_core.codemod.engine.vocabulary import names_of_module
 
 
 @cache
@@ -28,12 +30,21 @@ _COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)
 class Scopes:
     """All scopes of a file; :meth:`of` gives the scope in which a node is evaluated."""
 
-    def __init__(self, tree: Tree, gives_torch: frozenset[str] = frozenset()) -> None:
-        """``gives_torch``: modules, by their last names, that give torch as well, by ``from .base import torch`` or by a star."""
+    def __init__(
+        self,
+        tree: Tree,
+        gives_torch: frozenset[str] = frozenset(),
+        folder: PurePath | None = None,
+    ) -> None:
+        """``gives_torch``: modules that give torch as well, by ``from .base import torch`` or by a star; ``folder`` is the file's.
+
+        They are called as in :attr:`ProgramTree.torch_of`.
+        """
         self.tree = tree
         self.top = Scope(tree.module, None)
         self._scopes: dict[cst.CSTNode, Scope] = {}
         self._gives_torch = gives_torch
+        self._folder = folder or PurePath()
         self._stars: list[cst.ImportFrom] = []
         self._fill(tree.module, self.top)
         if self._stars and "torch" not in self.top.bindings:
@@ -256,7 +267,10 @@ class Scopes:
     def _import_from(self, node: cst.ImportFrom, here: Scope, stack: _Stack) -> None:
         self._scopes[node] = here
         base = dotted(node.module) if node.module is not None else ""
-        gives = (base or "").rpartition(".")[2] in self._gives_torch
+        gives = False
+        if self._gives_torch:
+            written = "." * len(node.relative) + (base or "")
+            gives = not self._gives_torch.isdisjoint(names_of_module(written, self._folder))
         if isinstance(node.names, cst.ImportStar):
             if gives and here is self.top:
                 self._stars.append(node)
