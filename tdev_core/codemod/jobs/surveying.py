@@ -10,6 +10,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -208,8 +209,32 @@ def _around(files: Iterable[Found], tops: dict[Path, Path | None]) -> Iterator[P
 def _package(directory: Path, known: dict[Path, Path | None]) -> Path | None:
     """Return the outermost package that a directory is part of."""
     if directory not in known:
-        if not os.path.exists(directory / "__init__.py"):  # Path.exists() raises in a closed one
-            known[directory] = None
-        else:
+        if os.path.exists(directory / "__init__.py"):  # Path.exists() raises in a closed one
             known[directory] = _package(directory.parent, known) or directory
+        else:
+            known[directory] = directory if _is_namespace(directory) else None
     return known[directory]
+
+
+_FEW = 40
+"""The files of a folder that are read for how they import what lies there."""
+
+
+def _is_namespace(directory: Path) -> bool:
+    """Tell whether a folder of a project is a package without ``__init__.py``: it holds packages, and its files import it by name."""
+    name, parent = directory.name, directory.absolute().parent
+    if not name.isidentifier() or _ROOTS.intersection(_listed(directory)):
+        return False
+    if parent.name != "src" and not _ROOTS.intersection(_listed(parent)):
+        return False
+    inside = [directory / each for each in sorted(_listed(directory))]
+    packages = [each for each in inside if os.path.exists(each / "__init__.py")]
+    imports = re.compile(
+        rb"^[ \t]*(?:from|import)[ \t]+%s(?:\.|[ \t])" % name.encode(), re.MULTILINE
+    )
+    files = [*inside, *(each / below for each in packages for below in sorted(_listed(each)))]
+    for file in [each for each in files if each.suffix == ".py"][:_FEW] if packages else ():
+        with suppress(OSError):
+            if imports.search(file.read_bytes()) is not None:
+                return True
+    return False

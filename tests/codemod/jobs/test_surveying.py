@@ -650,6 +650,29 @@ def test_torch_is_taken_from_one_of_several_modules_of_a_name(
     assert ("star-import" in ran.out) is (base == "pkg.plain.utils")
 
 
+@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize("source", ["", "src/"])
+def test_a_package_without_an_init_file(
+    place: Path, codemod: Callable[..., Ran], source: str, named: bool
+) -> None:
+    """What one of its modules knows is known of all, as in a package that has one: by what its files import they are one."""
+    home = "pkg" if named else "builders"
+    files = {
+        "pyproject.toml": "[project]\nname = 'pkg'\n",
+        f"{source}pkg/settings.py": "import torch\n\n\ndef device():\n"
+        "    if torch.backends.mps.is_available():\n        return 'mps'\n    return 'cpu'\n",
+        f"{source}pkg/builders/__init__.py": "",
+        f"{source}pkg/builders/lines.py": f"import torch\nfrom {home}.settings import device\n\n\n"
+        "def batch(settings):\n    if settings.device == 'cuda':\n        return 14\n    return 4\n",
+    }
+    for name, text in files.items():
+        (place / name).parent.mkdir(exist_ok=True, parents=True)
+        (place / name).write_text(text)
+    codemod("--force", ".", engine=REAL)
+    text = (place / f"{source}pkg/builders/lines.py").read_text()
+    assert ("is_accelerator" in text) is not named
+
+
 @pytest.mark.parametrize("decorator", ["@torch.jit.script", "@pkg.jit.script_method", "@plain"])
 def test_what_a_script_of_another_file_calls_is_compiled_with_it(
     place: Path, codemod: Callable[..., Ran], decorator: str

@@ -82,6 +82,16 @@ def asks_for_nvidias(file: File, node: cst.CSTNode) -> bool:
     )
 
 
+_VENDORS = re.compile(r"[\"'](?:nvidia|amd|radeon|geforce|tesla|gfx)[\"']\s+in\s", re.IGNORECASE)
+
+
+def asks_for_the_vendor(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a function looks for a vendor in the name of CUDA's device: ROCm's answers by CUDA's names, and no other."""
+    home = enclosing_function(file, node) if "get_device_name" in file.tree.source else None
+    text = "" if home is None else file.tree.text(home)
+    return "get_device_name" in text and _VENDORS.search(text) is not None
+
+
 def names_an_architecture(file: File, node: cst.CSTNode) -> bool:
     """Tell whether a function makes NVIDIA's name of the architecture: ``"sm_" + str(properties.major)``."""
     home = enclosing_function(file, node)

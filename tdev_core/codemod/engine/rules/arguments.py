@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from dataclasses import dataclass
 from typing import Literal
@@ -11,6 +12,8 @@ import libcst as cst
 from tdev_core.codemod.engine.analysis.kinds import MAY_BE_CUDA, Kind
 from tdev_core.codemod.engine.analysis.nodes import descendants, string_value
 from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.python.statements import last_name, plain_parameters
+from tdev_core.codemod.engine.python.tree import PythonTree
 from tdev_core.codemod.engine.rules.arms import enclosing_function
 from tdev_core.codemod.engine.rules.tensors import is_own_device, is_placed
 
@@ -246,8 +249,41 @@ def _map_location(file: File, value: cst.BaseExpression) -> bool:
     if Kind.NONE in kinds:
         return not is_placed(file, value)
     if kinds & MAY_BE_CUDA:
-        return not is_own_device(file, value)
+        return not is_own_device(file, value) or _is_given_none(file, value)
     return _mentions_cuda(value)
+
+
+def _is_given_none(file: File, value: cst.BaseExpression) -> bool:
+    """Tell whether a function of the file is told no place by one that calls it there, whatever else it takes for one.
+
+    ``map_location = None`` and then ``load(path, map_location=map_location)``: what was saved on CUDA would go back there.
+    """
+    python = file.python if isinstance(value, cst.Name) and "None" in file.code else None
+    at = python.at(file.tree.span(value)) if python is not None else None
+    if python is None or not isinstance(at, ast.Name):
+        return False
+    home = next((p for p in python.ancestors(at) if isinstance(p, ast.FunctionDef)), None)
+    if home is None or at.id not in [each.arg for each in plain_parameters(home)]:
+        return False
+    return any(
+        isinstance(call, ast.Call)
+        and last_name(call.func) == home.name
+        and any(k.arg == at.id and _may_be_none(python, k.value) for k in call.keywords)
+        for call in python.everything
+    )
+
+
+def _may_be_none(python: PythonTree, given: ast.expr) -> bool:
+    if not isinstance(given, ast.Name):
+        return isinstance(given, ast.Constant) and given.value is None
+    home = next((p for p in python.ancestors(given) if isinstance(p, ast.FunctionDef)), None)
+    return any(
+        isinstance(each, ast.Assign)
+        and isinstance(each.value, ast.Constant)
+        and each.value.value is None
+        and any(isinstance(t, ast.Name) and t.id == given.id for t in each.targets)
+        for each in ast.walk(home or python.module)
+    )
 
 
 def _mentions_cuda(node: cst.CSTNode) -> bool:

@@ -97,6 +97,10 @@ def device_call(file: File, found: Reference, call: Call | None) -> None:
         return
     if name == "torch.device" and _asks_for_another(file, found.node):
         return
+    if name == "torch.device" and _is_refused_then(file, found.node):
+        message = f"{name} makes what is refused right then, unless it is CUDA's"
+        file.find(ARMS, found.node, f"{message}; {LEFT}", "note")
+        return
     if name == "torch.device" and _is_told_apart(file, found.node):
         message = f"{name} makes what is told apart from other accelerators' and goes nowhere"
         file.find(ARMS, found.node, f"{message}; {LEFT}", "note")
@@ -248,6 +252,32 @@ def _is_cudas_own(file: File, choice: cst.IfExp) -> bool:
         and file.tree.text(each.operand) == f"{taken}.type"
         and judge(file, each).stays is not None
         for each in asked
+    )
+
+
+def _is_refused_then(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether the next statement raises for a device that is not CUDA's, and stays: nothing but CUDA's gets further."""
+    kept = file.tree.parents[file.tree.parents[node]]
+    match kept:
+        case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))]):
+            pass
+        case _:
+            return False
+    line = file.tree.parents[kept]
+    block = file.tree.parents[line]
+    after: list[cst.CSTNode] = list(getattr(block, "body", ()))
+    following = after[after.index(line) + 1 :] if line in after else []
+    match following:
+        case [cst.If(test=cst.Comparison() as test, body=cst.IndentedBlock(body=[*_, last])), *_]:
+            asked = asked_by(file, test)
+        case _:
+            return False
+    return (
+        asked is not None
+        and asked.denies
+        and file.tree.text(asked.operand) in (f"{name}.type", name)
+        and file.tree.text(last).startswith("raise ")
+        and judge(file, asked).stays is not None
     )
 
 

@@ -11,6 +11,7 @@ from tdev_core.codemod.engine.analysis.resolve import SAME, TENSOR_TYPE, Referen
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.architecture import (
     asks_for_nvidias,
+    asks_for_the_vendor,
     beside_a_kept_question,
     beside_rocm,
     names_an_architecture,
@@ -95,10 +96,12 @@ from tdev_core.codemod.engine.rules.taken import (
 )
 from tdev_core.codemod.engine.rules.tellings import (
     CHOOSES_A_WORD,
+    COMPILES,
     asks_to_copy_unwaited,
     asks_to_pin,
     is_told_as_cudas,
     only_chooses_a_word,
+    only_compiles,
     only_tells_of_cuda,
 )
 from tdev_core.codemod.engine.rules.torch_names import (
@@ -113,6 +116,7 @@ from tdev_core.codemod.engine.vocabulary import SCALERS
 
 # A build script is left as it is, for it runs where tdev need not be; one that tdev runs is another thing.
 _IN_BUILD_SCRIPTS = "torch.utils.cpp_extension.CUDAExtension"
+_OF_A_NAME = ("torch.cuda.is_available", "torch.cuda.get_device_name")
 _ARCHITECTURE = ("torch.cuda.get_device_capability", "torch.cuda.get_arch_list")
 
 
@@ -375,6 +379,10 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
         message = f"{name} is asked for an architecture of {whose}; {LEFT}"
         kept_question(file, found, KERNEL, message, "note", "from tdev it is (0, 0) elsewhere")
         return
+    if name in _OF_A_NAME and asks_for_the_vendor(file, found.node):
+        message = f"{name} is asked for the vendor of a device that torch calls CUDA's; {LEFT}"
+        kept_question(file, found, KERNEL, message, "note")
+        return
     if name in _ARCHITECTURE and guards_a_package(file, found.node):
         message = f"{name} guards packages that exist for CUDA only; {LEFT}"
         kept_question(file, found, KERNEL, message, "note", "from tdev it is (0, 0) elsewhere")
@@ -527,6 +535,9 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
         elif not demanded.skips:
             if found.package == "torch" and not left_to_script(file, found.node, name):
                 answer(file, asked, found)
+            return
+        if not file.options.program and only_compiles(file, asked):
+            kept_question(file, found, REFERENCE, f"{name} {COMPILES}", "note")
             return
         if not file.options.program and only_chooses_a_word(file, asked):
             kept_question(file, found, ARMS, f"{name} {CHOOSES_A_WORD}; {LEFT}", "note")

@@ -153,7 +153,7 @@ LEAVES_OUT = "asks for CUDA in code that knows MPS; left as it is"
 # What a question opens that does on any accelerator what it does on CUDA: `torch.cuda.empty_cache()`. But a stream is
 # for copies that nobody waits for, whose own question stays.
 _CALLS = re.compile(
-    r"\s*(?:(?:with\s+)?torch\.cuda\.(?!Stream\b)\w+(?:\.\w+)*\([^()]*(?:\([^()]*\)[^()]*)*\)\s*:?\s*)+"
+    r"\s*(?:(?:with\s+)?torch\.cuda\.(?!(?:Stream|set_device)\b)\w+(?:\.\w+)*\([^()]*(?:\([^()]*\)[^()]*)*\)\s*:?\s*)+"
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
 
 import libcst as cst
 
@@ -60,6 +61,21 @@ def gives_a_reason(file: File, node: cst.CSTNode) -> bool:
     if not isinstance(choice, cst.If) or choice.test is not node:
         return False
     return _REASON.fullmatch(file.tree.text(choice.body)) is not None
+
+
+COMPILES = "decides whether what stays on the CPU is compiled; left as it is"
+_COMPILED = re.compile(r"\s*(?:[\w.]+[ \t]*=[ \t]*)?torch\.compile\([^\n]*\)\s*")
+_CUDAS_WORD = re.compile(r"cuda", re.IGNORECASE)
+
+
+def only_compiles(file: File, asked: cst.CSTNode) -> bool:
+    """Tell whether a question only has something compiled, in a file that takes nothing to a device: it says CUDA in such ones alone."""
+    choice = file.tree.parents[asked]
+    if not isinstance(choice, cst.If) or choice.test is not asked or choice.orelse is not None:
+        return False
+    if _COMPILED.fullmatch(file.tree.text(choice.body)) is None:
+        return False
+    return len(_CUDAS_WORD.findall(file.code)) == file.code.count(file.tree.text(asked))
 
 
 CHOOSES_A_WORD = "decides a word of another library's, which knows CUDA and no device of tdev's"
@@ -144,7 +160,9 @@ def is_told_as_cudas(file: File, node: cst.CSTNode) -> bool:
                     return False
                 if _told_by_a_call(file, call, parent) or _is_printed_alone(file, call, below):
                     return True
-                if not (isinstance(call.func, cst.Name) and call.func.value in ("str", "int")):
+                if not (
+                    isinstance(call.func, cst.Name) and call.func.value in ("str", "int", "bool")
+                ):
                     return False
             case cst.BinaryOperation(left=left, operator=cst.Add() | cst.Modulo()):
                 if left is not below and _says_cuda(_last_words(file, left)):
@@ -280,11 +298,35 @@ def _told_by_a_call(file: File, call: cst.Call, given: cst.Arg) -> bool:
     """Tell whether a call says CUDA and then its argument: ``print("CUDA:", x)``, ``"CUDA: {}".format(x)``."""
     name = file.tree.text(call.func)
     if isinstance(call.func, cst.Attribute) and call.func.attr.value == "format":
-        return _says_cuda(_last_words(file, call.func.value))
+        text = call.func.value
+        if isinstance(text, cst.Name):
+            return _says_cuda(_words_of_a_form(file, text.value, call.args, given))
+        return _says_cuda(_last_words(file, text))
     if _IN_A_MESSAGE.match(name + "(") is None:
         return False
     before = call.args[: call.args.index(given)]
     return bool(before) and _TELLS_OF_CUDA.search(_last_words(file, before[-1].value)) is not None
+
+
+_GAP = re.compile(r"\{(\w*)[^{}]*\}")
+
+
+def _words_of_a_form(file: File, name: str, given: Sequence[cst.Arg], arg: cst.Arg) -> str:
+    """Return the words of a line in front of what a constant text of the file takes: ``|cuda|{}|``, filled by ``FORM.format(…)``."""
+    tree = file.python if any(not each.star for each in given) else None
+    for statement in tree.module.body if tree is not None else ():
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=each)], value=ast.Constant(value=str(text))):
+                if each != name:
+                    continue
+                wanted = arg.keyword.value if arg.keyword is not None else str(given.index(arg))
+                for at, gap in enumerate(_GAP.finditer(text)):
+                    if (gap[1] or str(at)) == wanted:
+                        before = text[: gap.start()].rpartition("\n")[2]
+                        return before.rpartition("}")[2]
+            case _:
+                pass
+    return ""
 
 
 _INDEX = re.compile(r"cuda:(?:%[dis]|\{\w*\})?")

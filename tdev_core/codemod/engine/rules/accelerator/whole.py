@@ -16,6 +16,7 @@ in which something was planned, with its lines, the line that decides and what i
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterable, Iterator
 
@@ -65,6 +66,33 @@ def whole_or_not(file: File) -> None:
         if first is not None:
             met = f"it meets {first.name}, which stays: {whys[first]}"
             _leave(file, flow, {unit: whys.get(unit) or met for unit in flow})
+    if (line := _ends_without_cuda(file, python)) is not None:
+        why = f"the file cannot be imported without CUDA: line {line} ends that, which stays: change it, and run again"
+        changing = {unit for unit in units if any(c in unit.changes for c in file.changes.values())}
+        _leave(file, units, {unit: why for unit in units if unit in changing})
+
+
+_ASKS_CUDA = re.compile(r"(?:\w+\.)*cuda\.is_available\(\)\Z")
+_EXITS = re.compile(r"(?:sys\.|os\.)?_?(?:exit|quit)\(")
+
+
+def _ends_without_cuda(file: File, python: PythonTree) -> int | None:
+    """Return the line outside functions that demands CUDA and goes on to: ``assert torch.cuda.is_available()``."""
+    for statement in python.module.body if "cuda.is_available" in file.tree.source else ():
+        match statement:
+            case ast.Assert(test=asked):
+                pass
+            case ast.If(test=ast.UnaryOp(op=ast.Not(), operand=asked), body=body):
+                last = body[-1]
+                if not isinstance(last, ast.Raise) and not _EXITS.match(ast.unparse(last)):
+                    continue
+            case _:
+                continue
+        low, high = python.span(asked)
+        stays = not any(low <= change.start < high for change in file.changes.values())
+        if stays and _ASKS_CUDA.match(ast.unparse(asked)) is not None:
+            return statement.lineno
+    return None
 
 
 def leave(file: File, places: list[int], why: str) -> None:
@@ -105,7 +133,7 @@ def _is_one(file: File, python: PythonTree) -> bool:
 def _leave(file: File, units: list[Unit], whys: dict[Unit, str]) -> None:
     """Take back what is planned for units, and report each in which something was."""
     for unit in units:
-        if not unit.changes:
+        if not unit.changes or unit not in whys:
             continue
         for change in unit.changes:
             file.changes.pop((change.start, change.end), None)

@@ -1,0 +1,16 @@
+import tdev
+import torch
+
+
+def load(path, map_location="cpu"):
+    if isinstance(map_location, str):
+        map_location = tdev.device(map_location)
+    return tdev.load(path, map_location=map_location)
+
+
+def build(path, device):
+    if device in ["cpu", "mps"]:
+        map_location = torch.device("cpu")
+    else:
+        map_location = None
+    return load(path, map_location=map_location)
