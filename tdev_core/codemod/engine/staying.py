@@ -105,10 +105,16 @@ _TAKES = re.compile(
 _AS_KEYWORD = re.compile(rb"\b\w+(?:[ \t]*:[ \t]*[\w.\[\]| ]+)?[ \t]*=[ \t]*[\"']cuda(?::\d)?[\"']")
 
 
+# What is annotated as a stream becomes torch's own in a first run, and must hold nobody until a second.
+_AS_ANNOTATION = re.compile(
+    rb":[ \t]*(?:Optional\[)?torch\.cuda\.(?:Stream|Event)\b\]?(?=[ \t]*(?:[,)=\r\n#]|\Z))"
+)
+
+
 def takes_to_cuda(text: str) -> bool:
     """Tell whether a function or class takes tensors to CUDA where nothing has a generic spelling."""
     left = _SPELT.sub(b"", _SAID.sub(b"", text.encode("utf-8", "replace")))
-    return _TAKES.search(_AS_KEYWORD.sub(b"", left)) is not None
+    return _TAKES.search(_AS_ANNOTATION.sub(b"", _AS_KEYWORD.sub(b"", left))) is not None
 
 
 _MESSAGE = re.compile(

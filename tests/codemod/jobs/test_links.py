@@ -113,6 +113,11 @@ def test_a_file_stays_for_what_it_uses(
         ("names = torch.cuda.get_device_name", ""),
         ("dtype = torch.double", ""),
         ('def __init__(self, device="cuda"): ...', ""),
+        ("stream: torch.cuda.Stream", ""),
+        (
+            "stream: torch.cuda.Stream = torch.cuda.ExternalStream(0)",
+            "it uses Net of pkg.nets, which goes on taking tensors to CUDA",
+        ),
     ],
 )
 def test_what_needs_cuda_stays_for_what_takes_tensors_there(
