@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -151,6 +152,7 @@ class File:
         self._besides: list[
             tuple[Callable[[], None], tuple[cst.CSTNode, tuple[Rule, str]] | None]
         ] = []
+        self._used_besides: Counter[Binding] = Counter()
         self._rests: list[cst.CSTNode] = []
         """Those that are torch's in the text: an edit of theirs, or of an import, makes them tdev's."""
         self.given: list[cst.Arg] = []
@@ -515,6 +517,8 @@ class File:
         ``left`` is what is said of it where that is all, and under which rule.
         """
         if not self.stays(reference.node) and not self.of_a_vendor(reference.bindings):
+            for binding in reference.bindings if left is not None else ():
+                self._used_besides[binding] += 1
             said = None if left is None else (left[0], f"{reference.name} {left[1]}")
             self.do_besides(
                 partial(self._use, rule, reference, why), said and (reference.node, said)
@@ -530,7 +534,8 @@ class File:
         """Take from tdev as well what does nothing by itself, such as what annotations name, in a file that takes anything else from there."""
         besides, self._besides = self._besides, []
         taken = (*self.used, *self.shims, *self.predicates)
-        if self.changes or self.repointed or not all(map(self.stays, taken)):
+        repointed = not all(map(self._is_used_besides_alone, self.repointed))
+        if self.changes or repointed or not all(map(self.stays, taken)):
             for change, _ in besides:
                 change()
             return
@@ -538,6 +543,12 @@ class File:
             if left is not None:
                 node, (rule, message) = left
                 self.find(rule, node, message)
+
+    def _is_used_besides_alone(self, binding: Binding) -> bool:
+        """Tell whether all that a file does with a name that it imports does nothing by itself."""
+        count = self._used_besides[binding]
+        said = rf"(?<![\w.]){re.escape(binding.name)}(?!\w)"
+        return count > 0 and len(re.findall(said, self.code)) == count + 1  # with the import
 
     def _is_an_annotation(self, node: cst.CSTNode) -> bool:
         for each in self.tree.ancestors(node):
