@@ -72,7 +72,8 @@ GAP = rule(
       demand, or says a name of `torch.cuda` in a message. Settings such as `torch.backends.cudnn.benchmark = True`, which do nothing elsewhere, may stay;
     - that holds a question for CUDA which stays, where that opens what would change;
     - that names another accelerator (`mps`, `xpu`, …): somebody has thought of more than one there;
-    - of a file that is called after CUDA or another vendor, or lies in a folder of kernels;
+    - of a file that is called after CUDA or another vendor, or lies in a folder of kernels, or that goes on demanding
+      CUDA where it is imported (`assert torch.cuda.is_available(), "CUDA is required"`);
     - that uses a package that knows CUDA and the CPU alone, or gives its device to one that is neither torch's
       nor of the tree;
     - that asks for CUDA, and belongs to a process group (`torch.distributed`, DDP, FSDP), whose backend decides about
