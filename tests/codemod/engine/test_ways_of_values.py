@@ -2162,3 +2162,22 @@ def test_who_gives_a_word_where_a_device_is_promised(given: str, word: bool) -> 
         "use.py": f"import torch\nfrom pkg.made import make\n\n\ndef use(args, x):\n    return make(3, {given})\n",
     }
     assert ("tdev.zeros" in migrated(files, "made.py").code) is word
+
+
+@pytest.mark.parametrize(
+    ("given", "word"), [('"cuda"', True), ('torch.device("cuda")', False), ("x.device", False)]
+)
+@pytest.mark.parametrize("through", ["device", "device=device"])
+def test_a_word_is_handed_on_where_a_device_is_promised(
+    given: str, word: bool, through: str
+) -> None:
+    """Through functions in other files, and a constructor, each of which promises a device."""
+    files = {
+        "made.py": "import torch\n\n\ndef make(n, device: torch.device):\n    return torch.zeros(n, device=device)\n",
+        "between.py": "import torch\nfrom pkg.made import make\n\n\nclass Net:\n"
+        f"    def __init__(self, n, device: torch.device):\n        self.x = make(n, {through})\n",
+        "net.py": "import torch\nfrom pkg.between import Net\n\n\ndef build(device: torch.device):\n"
+        f"    return Net(3, {through})\n",
+        "use.py": f"import torch\nfrom pkg.net import build\n\n\ndef use(args, x):\n    return build({given})\n",
+    }
+    assert ("tdev.zeros" in migrated(files, "made.py").code) is word

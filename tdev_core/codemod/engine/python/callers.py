@@ -103,6 +103,8 @@ _SAYS_WORD = (
     *(b"device: str", b"device: Optional[str", b"device: Literal["),
     *(b'"cuda', b"'cuda", b"args.device", b"cfg.device", b"config.device"),
 )
+# A parameter that is annotated as a device goes on to what takes one.
+_HANDS_ON = re.compile(rb"\w*device\w*[ \t]*:[ \t]*[^,)=\n]*\btorch\.device")
 _TOLD = ("device", "device_type", "map_location")
 _LIMIT = 64 << 20
 """The bytes of texts that are kept until it is known what is looked for in them."""
@@ -677,6 +679,7 @@ class _Tree:
         self._used: dict[str, tuple[list[_Use], Iterator[_Use]]] = {}
         self._refuted: set[Asked] = set()
         self._give_words: dict[str, bool] = {}
+        self._contradicts: dict[Asked, bool] = {}
         self._refusing: dict[Asked, bool] = {}
         self._asking: Asked | None = None
         self._rests_on: dict[Asked, set[Asked]] = {}
@@ -776,7 +779,7 @@ class _Tree:
     def _is_real(self, key: Asked) -> bool:
         """Answer for a parameter while another is looked at, which then rests on the answer."""
         if key.way == "word":
-            return key in self.contradicted if key.name else self._gives_a_word(key.of)
+            return self._is_contradicted(key) if key.name else self._gives_a_word(key.of)
         if key.way == "refuses":
             return self._refuses(key)
         if key in self._refuted:
@@ -1115,29 +1118,38 @@ class _Tree:
     @cached_property
     def contradicted(self) -> frozenset[Asked]:
         """The parameters that are annotated as devices, and to which somebody gives a word, or what is annotated as one."""
-        say = [
+        if not self._that_say_words:
+            return frozenset()
+        return frozenset(key for key in sorted(self._tree.promised) if self._is_contradicted(key))
+
+    @cached_property
+    def _that_say_words(self) -> frozenset[int]:
+        return frozenset(
             number
             for number, raw in enumerate(self._tree.texts)
             if id(raw) not in self._tree.of_tests and any(word in raw for word in _SAYS_WORD)
-        ]
-        self.contradicted = frozenset[Asked]()  # while it is looked for
-        found: set[Asked] = set()
-        for key in sorted(self._tree.promised) if say else ():
+        )
+
+    def _is_contradicted(self, key: Asked) -> bool:
+        """Tell whether a word comes to such a parameter, from who calls its function or from who calls that one's caller."""
+        if key not in self._contradicts:
+            self._contradicts[key] = False  # while it is looked at: a function may call itself
             word = key.of.encode()
             called = re.compile(
                 rb"(?<!def )(?<![\w])" + word + rb"\([^)]{0,300}(?:device|[\"']cuda)"
             )
             texts = [
                 number
-                for number in set(self._with_word(word)).intersection(say)
-                if word + b"(" in self._texts[number].raw and called.search(self._texts[number].raw)
+                for number in sorted(self._with_word(word))
+                if word + b"(" in self._texts[number].raw
+                and id(self._tree.texts[number]) not in self._tree.of_tests
+                and (number in self._that_say_words or _HANDS_ON.search(self._texts[number].raw))
+                and called.search(self._texts[number].raw)
             ]
             with suppress(RecursionError):
-                if any(self._is_given_a_word(key, number) for number in texts):
-                    found.add(key)
-                elif self._has_a_twin_of_words(key):
-                    found.add(key)
-        return frozenset(found)
+                given = any(self._is_given_a_word(key, number) for number in texts)
+                self._contradicts[key] = given or self._has_a_twin_of_words(key)
+        return self._contradicts[key]
 
     def _has_a_twin_of_words(self, key: Asked) -> bool:
         """Tell whether a class is registered, and made by who looks it up, beside an heir of the same base that says that it takes a word."""

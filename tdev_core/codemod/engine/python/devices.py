@@ -1162,15 +1162,23 @@ class Devices(Tensors):
                 return False
         return False
 
+    def _made_by(self, home: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
+        """Return what is called for a function: its class, of the one that makes an object."""
+        owner = self._class_around(home) if home.name == "__init__" else None
+        return home.name if owner is None else owner.name
+
+    def _is_given_words(self, home: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> bool:
+        """Tell whether somebody gives a word to a parameter that is annotated as a device."""
+        return self._known.told(Asked("word", self._made_by(home), name))
+
     def _is_given(
         self, home: ast.FunctionDef | ast.AsyncFunctionDef, name: str, want: Want
     ) -> bool:
         owner = self._class_around(home)
-        made = home.name == "__init__" and owner is not None
-        called = owner.name if made and owner is not None else home.name
+        called = self._made_by(home)
         said = parameters(home)[name].annotation
         if self.promises(said, want):
-            return want != DEVICE or not self._known.told(Asked("word", called, name))
+            return want != DEVICE or not self._is_given_words(home, name)
         if want == DEVICE and said is None and documents_device(home, owner, name):
             return True
         if want == DEVICE and (home.name.startswith("test_") or fixtures_call(home) is not None):
@@ -1265,8 +1273,11 @@ class Devices(Tensors):
         bound = list(self._reaching(node, home, name))
         if name in parameters(home) and self._last_plain(node, name) is None:
             said = parameters(home)[name].annotation
-            plain = not bound and not self._was_a_word(node, name)
-            return plain and said is not None and _A_WORD.fullmatch(ast.unparse(said)) is not None
+            if bound or said is None or self._was_a_word(node, name):
+                return False
+            if _A_WORD.fullmatch(ast.unparse(said)) is not None:
+                return True
+            return self.promises(said, DEVICE) and self._is_given_words(home, name)
         values = [part.value for part in bound if isinstance(part, ast.Assign)]
         return any(self.is_word(each, deep - 1) for each in values)
 
