@@ -43,6 +43,8 @@ class Storages(Protocol):
 
 def install(name: str, storages: Storages) -> None:
     """Route storages of device type ``name`` to ``storages``; all others keep torch's methods."""
+    if not hasattr(storages, "part"):
+        storages = _Parts(storages)
     cls: Any = torch.UntypedStorage
     original_new = cls.__new__
 
@@ -130,9 +132,7 @@ def _construct(storages: Storages, index: int | None, args: tuple[Any, ...]) -> 
 
 
 def _clone(storages: Storages, storage: torch.UntypedStorage) -> torch.UntypedStorage:
-    copy = storages.new(storages.nbytes(storage), storage.device.index)
-    storages.write(copy, storages.host(storage))
-    return copy
+    return cast(torch.UntypedStorage, _new_like(storages, storage, storages.host(storage)))
 
 
 def _resize(storages: Storages, storage: torch.UntypedStorage, size: int) -> torch.UntypedStorage:
@@ -155,10 +155,46 @@ def _share_memory(name: str, storages: Any, storage: torch.UntypedStorage) -> to
 def _getitem(storages: Storages, storage: torch.UntypedStorage, key: Any) -> Any:
     if not isinstance(key, slice):
         return storages.host(storage)[key]
-    chosen = _UntypedStorage(storages.host(storage)[key])
-    result = storages.new(chosen.nbytes(), storage.device.index)
-    storages.write(result, chosen)
+    host: Any = storages.host(storage)
+    share = getattr(storages, "part", None)
+    if share is not None:
+        return share(storage, host[key])
+    result: Any = _new_like(storages, storage, _UntypedStorage(host[key]))
+    result._tdev_part = storage, key
     return result
+
+
+def _new_like(storages: Storages, storage: torch.UntypedStorage, source: Any) -> Any:
+    copy = storages.new(source.nbytes(), storage.device.index)
+    storages.write(copy, source)
+    return copy
+
+
+class _Parts:
+    """Reads and writes the slices of a storage, which torch has over the same memory, in the storage that they are of.
+
+    For a device whose memory cannot be shared in part. A tensor over such a slice has the bytes as they were.
+    """
+
+    def __init__(self, storages: Storages) -> None:
+        self._storages = storages
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._storages, name)
+
+    def host(self, storage: Any) -> Any:
+        whole, key = getattr(storage, "_tdev_part", (None, None))
+        if whole is None:
+            return self._storages.host(storage)
+        return _UntypedStorage(cast("Any", self.host(whole))[key])
+
+    def write(self, storage: Any, source: Any) -> None:
+        whole, key = getattr(storage, "_tdev_part", (None, None))
+        if whole is not None:
+            changed: Any = cast("Any", self.host(whole)).clone()
+            changed[key].copy_(source)
+            self.write(whole, changed)
+        self._storages.write(storage, source)
 
 
 def _set_from_file(storages: Storages, storage: torch.UntypedStorage, args: Any) -> Any:

@@ -41,6 +41,10 @@ class SimStorages:
     def write(self, storage: torch.UntypedStorage, source: torch.UntypedStorage) -> None:
         memory.host_of(storage).copy_(source)
 
+    def part(self, storage: torch.UntypedStorage, host: torch.UntypedStorage) -> Any:
+        """Return the storage over ``host``, a slice of this one's memory; it is counted as well, as long as it is there."""
+        return memory.adopt(host, storage.device.index)
+
     def share_memory(self, storage: torch.UntypedStorage) -> None:
         """Move the bytes to shared memory, where processes that are sent the storage see them."""
         host: Any = memory.host_of(storage)

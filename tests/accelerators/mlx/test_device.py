@@ -252,6 +252,16 @@ def test_two_processes_train_like_one(tmp_path: Path) -> None:
     assert found[0]["messages"] == [[2.0] * 3, [0.0, 1.0], 1, [[5.0, 5.0], [6.0, 6.0]]]
 
 
+def test_a_slice_of_a_storage_writes_to_it() -> None:
+    x = torch.arange(8, dtype=torch.uint8, device="mlx")
+    part = x.untyped_storage()[2:6]
+    part.copy_(torch.full((4,), 9, dtype=torch.uint8, device="mlx").untyped_storage())
+    assert x.tolist() == [0, 1, 9, 9, 9, 9, 6, 7]
+    part[1:3].fill_(5)
+    x[2] = 1
+    assert part.tolist() == [1, 5, 5, 9] and x.tolist() == [0, 1, 1, 5, 5, 9, 6, 7]
+
+
 def test_storages_copy_their_bytes() -> None:
     for dtype in (torch.float32, torch.float64):
         a, b = torch.zeros(3, dtype=dtype, device="mlx"), torch.arange(3, dtype=dtype).to("mlx")

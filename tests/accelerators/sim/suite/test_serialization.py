@@ -141,6 +141,19 @@ def _run(code: str, path: Path, **settings: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_a_slice_of_a_storage_is_over_its_memory() -> None:
+    """As torch has it on CUDA: what is written to a slice, or to a tensor over it, is in the tensor that it is of."""
+    x = torch.arange(8, dtype=torch.uint8, device="sim")
+    part = x.untyped_storage()[2:6]
+    part.copy_(torch.full((4,), 9, dtype=torch.uint8, device="sim").untyped_storage())
+    assert x.tolist() == [0, 1, 9, 9, 9, 9, 6, 7]
+    part[1:3].fill_(5)
+    x[2] = 1
+    assert part.tolist() == [1, 5, 5, 9] and x.tolist() == [0, 1, 1, 5, 5, 9, 6, 7]
+    torch.empty(0, dtype=torch.uint8, device="sim").set_(part).zero_()  # type: ignore[call-overload]
+    assert x.tolist() == [0, 1, 0, 0, 0, 0, 6, 7]
+
+
 def test_untyped_storages() -> None:
     storage = torch.UntypedStorage([1, 2, 3], device="sim")
     assert storage.device == torch.device("sim", 0) and storage.tolist() == [1, 2, 3]
