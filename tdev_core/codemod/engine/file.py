@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 from bisect import bisect_right
 from collections import Counter
@@ -123,7 +124,9 @@ class File:
         self.tree = Tree(source, None if whole or options.lines else names, options.keep, known)
         torchs = options.tree.torch_of if options.tree is not None else frozenset()
         elsewhere = torchs if takes_torch_elsewhere(source) else frozenset()
-        self.scopes = Scopes(self.tree, elsewhere, PurePath(filename).parent)
+        # Whole, for the names by which modules are imported start above the folder that somebody is in.
+        folder = PurePath(os.path.abspath(filename)).parent if elsewhere else None
+        self.scopes = Scopes(self.tree, elsewhere, folder)
         self.resolver = Resolver(
             self.tree, self.scopes, names, either=options.style != "accelerator"
         )

@@ -105,9 +105,10 @@ _TAKES = re.compile(
 _AS_KEYWORD = re.compile(rb"\b\w+(?:[ \t]*:[ \t]*[\w.\[\]| ]+)?[ \t]*=[ \t]*[\"']cuda(?::\d)?[\"']")
 
 
-# What is annotated as a stream becomes torch's own in a first run, and must hold nobody until a second.
+# A field, or an answer, that is annotated as a stream becomes torch's own in a first run, and must hold nobody until a second.
 _AS_ANNOTATION = re.compile(
-    rb":[ \t]*(?:Optional\[)?torch\.cuda\.(?:Stream|Event)\b\]?(?=[ \t]*(?:[,)=\r\n#]|\Z))"
+    rb"^[ \t]+\w+[ \t]*:[ \t]*torch\.cuda\.(?:Stream|Event)[ \t]*(?=\r?$|#)|->[ \t]*torch\.cuda\.(?:Stream|Event)[ \t]*:",
+    re.MULTILINE,
 )
 
 

@@ -619,16 +619,20 @@ class Survey:
         if not self._gives_and_takes:
             return set()
         own = {name for name in self._binds_torch if "." in name}
-        found: set[str] = set()
-        while more := {taker for giver, taker in self._gives_and_takes if giver in own | found} - (
-            own | found
-        ):
-            found |= more
+        takers: dict[str, list[str]] = {}
+        for giver, taker in self._gives_and_takes:
+            takers.setdefault(giver, []).append(taker)
+        found, todo = set(own), list(own)
+        while todo:
+            for taker in takers.get(todo.pop(), ()):
+                if taker not in found:
+                    found.add(taker)
+                    todo.append(taker)
         given = {giver for giver, _ in self._gives_and_takes}
         packages = {folder.name for folder, inside in self._inside.items() if "torch" in inside}
         return {
             name
-            for name in (own | found) & given
+            for name in found & given
             if "." in name and name.rpartition(".")[2] not in packages
         }
 

@@ -212,8 +212,16 @@ def _package(directory: Path, known: dict[Path, Path | None]) -> Path | None:
         if os.path.exists(directory / "__init__.py"):  # Path.exists() raises in a closed one
             known[directory] = _package(directory.parent, known) or directory
         else:
-            known[directory] = directory if _is_namespace(directory) else None
+            known[directory] = directory if _is_namespace(directory) else _inside(directory, known)
     return known[directory]
+
+
+def _inside(directory: Path, known: dict[Path, Path | None]) -> Path | None:
+    """Return the package without ``__init__.py`` that a folder without one lies in."""
+    around = _package(directory.parent, known) if directory.parent != directory else None
+    if around is None or os.path.exists(around / "__init__.py"):
+        return None
+    return around
 
 
 _FEW = 40
@@ -221,7 +229,7 @@ _FEW = 40
 
 
 def _is_namespace(directory: Path) -> bool:
-    """Tell whether a folder of a project is a package without ``__init__.py``: it holds packages, and its files import it by name."""
+    """Tell whether a folder of a project is a package without ``__init__.py``: its files import what lies there by its name."""
     name, parent = directory.name, directory.absolute().parent
     if not name.isidentifier() or _ROOTS.intersection(_listed(directory)):
         return False
@@ -229,12 +237,11 @@ def _is_namespace(directory: Path) -> bool:
         return False
     inside = [directory / each for each in sorted(_listed(directory))]
     packages = [each for each in inside if os.path.exists(each / "__init__.py")]
-    imports = re.compile(
-        rb"^[ \t]*(?:from|import)[ \t]+%s(?:\.|[ \t])" % name.encode(), re.MULTILINE
-    )
+    imports = re.compile(rb"^[ \t]*(?:from|import)[ \t]+%s\.(\w+)" % name.encode(), re.MULTILINE)
+    own = {each.stem.encode() for each in inside if each.suffix in ("", ".py")}
     files = [*inside, *(each / below for each in packages for below in sorted(_listed(each)))]
     for file in [each for each in files if each.suffix == ".py"][:_FEW] if packages else ():
         with suppress(OSError):
-            if imports.search(file.read_bytes()) is not None:
+            if not own.isdisjoint(imports.findall(file.read_bytes())):
                 return True
     return False

@@ -57,6 +57,28 @@ def parameters(home: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> dic
     return {arg.arg: arg for arg in (*plain_parameters(home), *collecting)}
 
 
+def default_of(
+    home: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, name: str
+) -> ast.expr | None:
+    """Return what a parameter holds where nothing is given to it."""
+    plain = [*home.args.posonlyargs, *home.args.args]
+    for arg, default in zip(reversed(plain), reversed(home.args.defaults), strict=False):
+        if arg.arg == name:
+            return default
+    keyed = zip(home.args.kwonlyargs, home.args.kw_defaults, strict=True)
+    return next((default for arg, default in keyed if arg.arg == name), None)
+
+
+def argument_of(call: ast.Call, name: str, at: int) -> ast.expr | None:
+    """Return what a call gives a parameter by its name, or by its place; None where that is not to be seen."""
+    for keyword in call.keywords:
+        if keyword.arg == name:
+            return keyword.value
+    if any(isinstance(each, ast.Starred) for each in call.args[: at + 1]):
+        return None
+    return call.args[at] if at < len(call.args) else None
+
+
 def within(home: ast.AST) -> Iterator[ast.AST]:
     """Yield what stands in a function, but not what stands in functions inside it."""
     todo = list(getattr(home, "body", ())) if not isinstance(home, ast.Lambda) else [home.body]

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from functools import cached_property, lru_cache
 
 from tdev_core.codemod.engine.python.lines import Lines, Span
-from tdev_core.codemod.engine.python.statements import FIELDS, add_children
+from tdev_core.codemod.engine.python.statements import FIELDS, add_children, last_name
 
 
 class PythonTree:
@@ -85,6 +85,15 @@ class PythonTree:
         for node in self.everything:
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
                 found.setdefault(node.id, []).append(node)
+        return found
+
+    @cached_property
+    def calls(self) -> dict[str, list[ast.Call]]:
+        """The calls, by the last name of what is called."""
+        found: dict[str, list[ast.Call]] = {}
+        for node in self.everything:
+            if isinstance(node, ast.Call):
+                found.setdefault(last_name(node.func), []).append(node)
         return found
 
     @cached_property

@@ -82,14 +82,33 @@ def asks_for_nvidias(file: File, node: cst.CSTNode) -> bool:
     )
 
 
-_VENDORS = re.compile(r"[\"'](?:nvidia|amd|radeon|geforce|tesla|gfx)[\"']\s+in\s", re.IGNORECASE)
+_VENDORS = r"[\"'](?:nvidia|amd|radeon|geforce|tesla|gfx)[\"']\s+in\s+{}\b"
+_NAMED_DEVICE = re.compile(r"\b(\w+)[ \t]*=[ \t]*(?:\w+\.)*get_device_name\(")
 
 
 def asks_for_the_vendor(file: File, node: cst.CSTNode) -> bool:
-    """Tell whether a function looks for a vendor in the name of CUDA's device: ROCm's answers by CUDA's names, and no other."""
-    home = enclosing_function(file, node) if "get_device_name" in file.tree.source else None
-    text = "" if home is None else file.tree.text(home)
-    return "get_device_name" in text and _VENDORS.search(text) is not None
+    """Tell whether a vendor is looked for in the name of CUDA's device: ROCm's answers by CUDA's names, and no other.
+
+    Of the question whether there is one, where that is what it opens: ``if torch.cuda.is_available(): name = …``.
+    """
+    if "get_device_name" not in file.tree.source:
+        return False
+    around = file.tree.parents[node]
+    if isinstance(around, cst.Call) and file.tree.text(node).endswith("is_available"):
+        choice = file.tree.parents[around]
+        if not isinstance(choice, cst.If) or choice.test is not around:
+            return False
+        low, high = file.tree.span(choice.body)
+    else:
+        home = enclosing_function(file, node)
+        if home is None:
+            return False
+        low, high = file.tree.span(home)
+    text = file.code[low:high]
+    return any(
+        re.search(_VENDORS.format(found[1]), text, re.IGNORECASE) is not None
+        for found in _NAMED_DEVICE.finditer(text)
+    )
 
 
 def names_an_architecture(file: File, node: cst.CSTNode) -> bool:

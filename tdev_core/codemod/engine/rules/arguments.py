@@ -12,7 +12,12 @@ import libcst as cst
 from tdev_core.codemod.engine.analysis.kinds import MAY_BE_CUDA, Kind
 from tdev_core.codemod.engine.analysis.nodes import descendants, string_value
 from tdev_core.codemod.engine.file import File
-from tdev_core.codemod.engine.python.statements import last_name, plain_parameters
+from tdev_core.codemod.engine.python.statements import (
+    argument_of,
+    default_of,
+    parameters,
+    plain_parameters,
+)
 from tdev_core.codemod.engine.python.tree import PythonTree
 from tdev_core.codemod.engine.rules.arms import enclosing_function
 from tdev_core.codemod.engine.rules.tensors import is_own_device, is_placed
@@ -262,21 +267,28 @@ def _is_given_none(file: File, value: cst.BaseExpression) -> bool:
     at = python.at(file.tree.span(value)) if python is not None else None
     if python is None or not isinstance(at, ast.Name):
         return False
-    home = next((p for p in python.ancestors(at) if isinstance(p, ast.FunctionDef)), None)
-    if home is None or at.id not in [each.arg for each in plain_parameters(home)]:
+    home = next((p for p in python.ancestors(at) if isinstance(p, _FUNCTIONS)), None)
+    names = [each.arg for each in plain_parameters(home)] if home is not None else []
+    if home is None or at.id not in names:
         return False
-    return any(
-        isinstance(call, ast.Call)
-        and last_name(call.func) == home.name
-        and any(k.arg == at.id and _may_be_none(python, k.value) for k in call.keywords)
-        for call in python.everything
-    )
+    # Of a method, who calls it gives the others.
+    place = names.index(at.id) - (names[0] in ("self", "cls"))
+    given = (argument_of(call, at.id, place) for call in python.calls.get(home.name, ()))
+    return any(each is not None and _may_be_none(python, each) for each in given)
+
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def _may_be_none(python: PythonTree, given: ast.expr) -> bool:
+    if isinstance(given, ast.IfExp):
+        return _may_be_none(python, given.body) or _may_be_none(python, given.orelse)
     if not isinstance(given, ast.Name):
         return isinstance(given, ast.Constant) and given.value is None
-    home = next((p for p in python.ancestors(given) if isinstance(p, ast.FunctionDef)), None)
+    home = next((p for p in python.ancestors(given) if isinstance(p, _FUNCTIONS)), None)
+    if home is not None and given.id in parameters(home):
+        default = default_of(home, given.id)
+        return isinstance(default, ast.Constant) and default.value is None
     return any(
         isinstance(each, ast.Assign)
         and isinstance(each.value, ast.Constant)

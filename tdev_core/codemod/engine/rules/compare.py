@@ -165,10 +165,6 @@ def _comparison(file: File, node: cst.Comparison, answers: list[tuple[Asked, Jud
         if _beside_a_numbered(file, node):
             file.find(COMPARISON, node, "compares a device with 'cuda' and with one by its number")
             return
-        if not file.resolver.roots and (framework := file.in_code(_FRAMEWORK)) is not None:
-            said = f"the file works with {framework[1]} and not with torch; left as it is"
-            file.find(COMPARISON, node, said, "note")
-            return
         if file.options.style != "accelerator" and beside_several(file, node):
             said = "asks where there are several devices alone; left as it is"
             file.do_besides(
@@ -206,10 +202,6 @@ def _comparison(file: File, node: cst.Comparison, answers: list[tuple[Asked, Jud
             _among(file, node, left, right, isinstance(operator, cst.NotIn))
 
 
-_FRAMEWORK = re.compile(
-    r"^[ \t]*(?:import|from)[ \t]+(paddle|tensorflow|jax|mindspore|mxnet|onnxruntime)\b",
-    re.MULTILINE,
-)
 _NUMBERED = re.compile(r"cuda:\d+\Z")
 
 

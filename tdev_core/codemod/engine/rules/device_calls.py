@@ -32,6 +32,7 @@ from tdev_core.codemod.engine.rules.demands import demand
 from tdev_core.codemod.engine.rules.device_questions import asked_of_words, questions_of_cudas
 from tdev_core.codemod.engine.rules.guards import guards_cuda_only, why_the_choice_stays
 from tdev_core.codemod.engine.rules.in_double import is_numpys_double
+from tdev_core.codemod.engine.rules.kept_names import is_put_in_place
 from tdev_core.codemod.engine.rules.kept_questions import LEFT, kept_question
 from tdev_core.codemod.engine.rules.operands import asks_for_device
 from tdev_core.codemod.engine.rules.reasons import reason
@@ -55,6 +56,10 @@ from tdev_core.codemod.engine.vocabulary import SCALERS, without_prose
 
 def device_call(file: File, found: Reference, call: Call | None) -> None:
     name = found.name
+    if call is None and is_put_in_place(file, found):
+        said = f"{name} is put in place for all who call torch's; {LEFT}"
+        kept_question(file, found, REFERENCE, said, "note")
+        return
     always = routed_prefix(name, file.names) == name
     if call is None:
         if always or (name == "torch.device" and _handed_on(file, found.node)):
@@ -259,8 +264,10 @@ def _is_refused_then(file: File, node: cst.CSTNode) -> bool:
     """Tell whether the next statement raises for a device that is not CUDA's, and stays: nothing but CUDA's gets further."""
     kept = file.tree.parents[file.tree.parents[node]]
     match kept:
-        case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))]):
-            pass
+        case cst.Assign(
+            targets=[cst.AssignTarget(target=(cst.Name() | cst.Attribute()) as target)]
+        ):
+            name = file.tree.text(target)
         case _:
             return False
     line = file.tree.parents[kept]
@@ -268,7 +275,7 @@ def _is_refused_then(file: File, node: cst.CSTNode) -> bool:
     after: list[cst.CSTNode] = list(getattr(block, "body", ()))
     following = after[after.index(line) + 1 :] if line in after else []
     match following:
-        case [cst.If(test=cst.Comparison() as test, body=cst.IndentedBlock(body=[*_, last])), *_]:
+        case [cst.If(test=cst.Comparison() as test, body=cst.IndentedBlock(body=[last])), *_]:
             asked = asked_by(file, test)
         case _:
             return False

@@ -35,7 +35,7 @@ def _kept_as(file: File, node: cst.CSTNode) -> Iterator[str]:
                 for target in parent.targets:
                     yield file.tree.text(target.target)
                 return
-            case cst.AnnAssign() | cst.NamedExpr():
+            case cst.AnnAssign(value=value) | cst.NamedExpr(value=value) if value is below:
                 yield file.tree.text(parent.target)
                 return
             case _:

@@ -65,11 +65,18 @@ def gives_a_reason(file: File, node: cst.CSTNode) -> bool:
 
 COMPILES = "decides whether what stays on the CPU is compiled; left as it is"
 _COMPILED = re.compile(r"\s*(?:[\w.]+[ \t]*=[ \t]*)?torch\.compile\([^\n]*\)\s*")
-_CUDAS_WORD = re.compile(r"cuda", re.IGNORECASE)
+_CUDAS_WORD = re.compile(r"cuda|gpu", re.IGNORECASE)
+# But for a dtype, and for the device of a tensor that is there.
+_TAKES_TO_A_DEVICE = re.compile(
+    r"\.to\((?!\s*(?:dtype\s*=\s*)?torch\.\w+\s*\))|\bdevice_map\b|\bprepare\(|\bTrainer\b|\bpipeline\("
+    r"|\bDEVICE\b|\bdevice[ \t]*=(?!=)(?![ \t]*(?:[\w.]+\.)?device\b)"
+)
 
 
 def only_compiles(file: File, asked: cst.CSTNode) -> bool:
     """Tell whether a question only has something compiled, in a file that takes nothing to a device: it says CUDA in such ones alone."""
+    if _TAKES_TO_A_DEVICE.search(file.code) is not None:
+        return False
     choice = file.tree.parents[asked]
     if not isinstance(choice, cst.If) or choice.test is not asked or choice.orelse is not None:
         return False
@@ -143,7 +150,7 @@ def is_told_as_cudas(file: File, node: cst.CSTNode) -> bool:
                 return equal is not None or _named_before(file, parent)
             case cst.DictElement(key=key):
                 table = file.tree.parents[parent]
-                named = _KEY.search(string_value(key) or "") is not None
+                named = _KEY.search(string_value(key) or "") is not None and not _is_read(file, key)
                 return key is not below and (named or _tells_the_build(file, table))
             case cst.Element():
                 if said_before(file, parent):
@@ -178,6 +185,12 @@ def is_told_as_cudas(file: File, node: cst.CSTNode) -> bool:
                 return False
         below = parent
     return False
+
+
+def _is_read(file: File, key: cst.BaseExpression) -> bool:
+    """Tell whether the file asks a table for what it has under a key: then something may be decided by it."""
+    word = re.escape(string_value(key) or "")
+    return re.search(rf"(?:\[|\bget\(|\bpop\()\s*[\"']{word}[\"']", file.code) is not None
 
 
 def _is_printed_alone(file: File, call: cst.Call, asked: cst.CSTNode) -> bool:
@@ -299,13 +312,19 @@ def _told_by_a_call(file: File, call: cst.Call, given: cst.Arg) -> bool:
     name = file.tree.text(call.func)
     if isinstance(call.func, cst.Attribute) and call.func.attr.value == "format":
         text = call.func.value
-        if isinstance(text, cst.Name):
+        if isinstance(text, cst.Name) and _is_of_the_file(file, text):
             return _says_cuda(_words_of_a_form(file, text.value, call.args, given))
         return _says_cuda(_last_words(file, text))
     if _IN_A_MESSAGE.match(name + "(") is None:
         return False
     before = call.args[: call.args.index(given)]
     return bool(before) and _TELLS_OF_CUDA.search(_last_words(file, before[-1].value)) is not None
+
+
+def _is_of_the_file(file: File, name: cst.Name) -> bool:
+    """Tell whether a name is bound once, at the margin of the file."""
+    bound = file.scopes.of(name).lookup(name.value)
+    return len(bound) == 1 and bound[0].scope is file.scopes.top
 
 
 _GAP = re.compile(r"\{(\w*)[^{}]*\}")
@@ -320,6 +339,7 @@ def _words_of_a_form(file: File, name: str, given: Sequence[cst.Arg], arg: cst.A
                 if each != name:
                     continue
                 wanted = arg.keyword.value if arg.keyword is not None else str(given.index(arg))
+                text = text.replace("{{", "  ").replace("}}", "  ")
                 for at, gap in enumerate(_GAP.finditer(text)):
                     if (gap[1] or str(at)) == wanted:
                         before = text[: gap.start()].rpartition("\n")[2]
@@ -332,9 +352,15 @@ def _words_of_a_form(file: File, name: str, given: Sequence[cst.Arg], arg: cst.A
 _INDEX = re.compile(r"cuda:(?:%[dis]|\{\w*\})?")
 
 
+# Of a command line that is made up: `python train.py --cuda {}`.
+_OPTION = re.compile(r"(?:^|\s)--?[\w-]+[= ]?\Z")
+
+
 def _says_cuda(words: str) -> bool:
     """Tell whether words in front of a value say CUDA; the name of a device, ``"cuda:" + str(i)``, says nothing."""
-    return _TELLS_OF_CUDA.search(words) is not None and _INDEX.fullmatch(words) is None
+    if _INDEX.fullmatch(words) is not None or _OPTION.search(words) is not None:
+        return False
+    return _TELLS_OF_CUDA.search(words) is not None
 
 
 def _last_words(file: File, node: cst.BaseExpression) -> str:

@@ -13,6 +13,7 @@ import libcst as cst
 
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.python.statements import (
+    argument_of,
     bound_by,
     last_name,
     plain_parameters,
@@ -94,7 +95,7 @@ def _is_told(tree: PythonTree, home: ast.FunctionDef, parameter: str, deep: int)
             case _:
                 return False
     at = [each.arg for each in plain_parameters(home)].index(parameter)
-    told = [_argument(call, parameter, at) for call in calls]
+    told = [argument_of(call, parameter, at) for call in calls]
     return bool(told) and all(each is not None and _is_there(tree, each, deep) for each in told)
 
 
@@ -116,15 +117,6 @@ def _calls_by(tree: PythonTree, kept: ast.Assign) -> list[ast.Call] | None:
             case _:
                 return None
     return calls
-
-
-def _argument(call: ast.Call, name: str, at: int) -> ast.expr | None:
-    for keyword in call.keywords:
-        if keyword.arg == name:
-            return keyword.value
-    if any(isinstance(each, ast.Starred) for each in call.args[: at + 1]):
-        return None
-    return call.args[at] if at < len(call.args) else None
 
 
 def _chooses_among_them(tree: PythonTree, chooser: ast.FunctionDef) -> bool:

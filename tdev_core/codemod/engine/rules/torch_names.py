@@ -33,6 +33,8 @@ def _chain(file: File, name: cst.Name) -> cst.BaseExpression | None:
         return None
     if isinstance(parent, cst.Arg) and parent.keyword is name:
         return None
+    if isinstance(parent, cst.AnnAssign) and parent.target is name:
+        return None  # a field that is called so
     if isinstance(
         parent,
         (

@@ -213,10 +213,47 @@ def _is_a_listed_word(file: File, operand: cst.BaseExpression) -> bool:
     )
 
 
+# Frameworks with devices of their own, which are called by such words, too.
+_FRAMEWORK = re.compile(r"^[ \t]*(?:import|from)[ \t]+(paddle|mindspore|mxnet)\b", re.MULTILINE)
+_IS_THERE = re.compile(r"(?:\w+\.)*cuda\.is_available\(\)")
+
+
+def _is_asked_without_cuda(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a comparison stands where there is no accelerator: ``if cuda_there: … else: if settings.device == "cuda":``.
+
+    It asks for what was wanted, and of a device that is there it would ask in vain.
+    """
+    below: cst.CSTNode = node
+    for parent in file.tree.ancestors(node):
+        if isinstance(parent, cst.If) and below is not parent.test:
+            test, otherwise = parent.test, below is parent.orelse
+            if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+                test, otherwise = test.expression, not otherwise
+            if otherwise and any(
+                _IS_THERE.fullmatch(file.tree.text(each))
+                for each in (
+                    test,
+                    *(file.flow.all_values(test) if isinstance(test, cst.Name) else ()),
+                )
+            ):
+                return True
+        elif isinstance(parent, (cst.FunctionDef, cst.ClassDef)):
+            return False
+        below = parent
+    return False
+
+
 def _judge(file: File, asked: Asked) -> Judged:
     if asked.of_a_tensor:
         return _of_a_tensor(file, asked)
     node, operand = asked.node, asked.operand
+    if not file.resolver.roots and not _is_type(operand):
+        if (framework := file.in_code(_FRAMEWORK)) is not None:
+            said = f"the file works with {framework[1]} and not with torch; left as it is"
+            return Judged(Stays(said, severity="note", opens=False))
+    if file.options.style != "accelerator" and "is_available" in file.tree.source:
+        if not _is_type(operand) and _is_asked_without_cuda(file, node):
+            return Judged(Stays(opens=False, request=True))
     if not asks_for_device(file, operand):
         said = ""
         if not isinstance(operand, cst.SimpleString) and not other_business(file, operand):
@@ -379,6 +416,12 @@ def _opens_a_bare_assertion(file: File, node: cst.CSTNode) -> bool:
 # -- `x.is_cuda` ---------------------------------------------------------------------------------------
 
 
+def _is_shown(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether an f-string shows a question with its answer: ``f"a CUDA tensor is needed ({x.is_cuda=})"``."""
+    part = file.tree.parents[node]
+    return isinstance(part, cst.FormattedStringExpression) and part.equal is not None
+
+
 def _of_a_tensor(file: File, asked: Asked) -> Judged:
     node = asked.node
     of_tdev = file.options.style != "accelerator"
@@ -389,6 +432,10 @@ def _of_a_tensor(file: File, asked: Asked) -> Judged:
     if _is_the_question(file, node):
         said = "this is the answer of an is_cuda of its own; left as it is"
         return Judged(Stays(said, ARMS, opens=False))
+    if _is_shown(file, node):
+        return Judged(
+            Stays("is_cuda is told by its name; left as it is", severity="note", opens=False)
+        )
     if beside_what_stays(file, node):
         return Judged(Stays("stands beside a question that is left as it is", ARMS))
     if said_of_others(file, node) or measured_for_others(file, node):

@@ -72,27 +72,40 @@ def whole_or_not(file: File) -> None:
         _leave(file, units, {unit: why for unit in units if unit in changing})
 
 
-_ASKS_CUDA = re.compile(r"(?:\w+\.)*cuda\.is_available\(\)\Z")
-_EXITS = re.compile(r"(?:sys\.|os\.)?_?(?:exit|quit)\(")
+_ASKS_CUDA = re.compile(r"(?:\w+\.)*cuda\.is_available\(\)")
+_EXITS = re.compile(r"(?:(?:sys|os|pytest)\.)?_?(?:exit|quit|skip)\(")
 
 
 def _ends_without_cuda(file: File, python: PythonTree) -> int | None:
     """Return the line outside functions that demands CUDA and goes on to: ``assert torch.cuda.is_available()``."""
+    answers: dict[str, ast.expr] = {}
     for statement in python.module.body if "cuda.is_available" in file.tree.source else ():
         match statement:
-            case ast.Assert(test=asked):
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                answers[name] = value
+                continue
+            case ast.Assert(test=test):
                 pass
-            case ast.If(test=ast.UnaryOp(op=ast.Not(), operand=asked), body=body):
-                last = body[-1]
-                if not isinstance(last, ast.Raise) and not _EXITS.match(ast.unparse(last)):
-                    continue
+            case ast.If(test=ast.UnaryOp(op=ast.Not(), operand=test), body=body) if _ends(body):
+                pass
+            case ast.If(test=test, orelse=body) if body and _ends(body):
+                pass
             case _:
                 continue
-        low, high = python.span(asked)
-        stays = not any(low <= change.start < high for change in file.changes.values())
-        if stays and _ASKS_CUDA.match(ast.unparse(asked)) is not None:
-            return statement.lineno
+        parts = (
+            test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
+        )
+        for part in parts:
+            asked = answers.get(part.id, part) if isinstance(part, ast.Name) else part
+            low, high = python.span(asked)
+            stays = not any(low <= change.start < high for change in file.changes.values())
+            if stays and _ASKS_CUDA.fullmatch(ast.unparse(asked)) is not None:
+                return statement.lineno
     return None
+
+
+def _ends(body: list[ast.stmt]) -> bool:
+    return isinstance(body[-1], ast.Raise) or _EXITS.match(ast.unparse(body[-1])) is not None
 
 
 def leave(file: File, places: list[int], why: str) -> None:

@@ -1,0 +1,7 @@
+import torch
+from config import DEVICE
+from nets import Net
+
+model = Net().to(DEVICE)
+if torch.cuda.is_available():
+    model = torch.compile(model)

@@ -1,0 +1,10 @@
+import tdev
+import torch
+
+
+def main(args, model):
+    device = tdev.device("cuda" if tdev.cuda.is_available() else "cpu")
+    name = torch.cuda.get_device_name(0) if torch.cuda.is_available() else "cpu"
+    if "Tesla" in name:
+        args.batch = 64
+    return model.to(device)

@@ -1,0 +1,11 @@
+import tdev
+
+
+def load(path, map_location="cpu"):
+    if isinstance(map_location, str):
+        map_location = tdev.device(map_location)
+    return tdev.load(path, map_location=map_location)
+
+
+def build(path, where=None):
+    return load(path, where)
