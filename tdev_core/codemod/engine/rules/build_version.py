@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import partial
 
 import libcst as cst
 
@@ -14,6 +15,7 @@ from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.rules.arms import enclosing_function
 from tdev_core.codemod.engine.rules.compare import binds_tighter
 from tdev_core.codemod.engine.rules.guards import guards_cuda_only
+from tdev_core.codemod.engine.rules.kept_questions import LEFT, kept_question
 from tdev_core.codemod.engine.rules.taken import is_only_told
 from tdev_core.codemod.engine.rules.tellings import said_before
 from tdev_core.codemod.engine.rules.torchscript import left_to_script
@@ -34,12 +36,12 @@ VERSION = rule(
     the two builds for a GPU, in a program that takes it for granted that it runs on one: there it has
     a version.
 
-    In a function that is called after TensorRT it stays torch's. So it does in the `explicit` style where it is
+    In a function that is called after TensorRT, or returns it as its answer (`get_cuda_version`), it stays torch's. So it does in the `explicit` style where it is
     only told, by `print`, a logger, put into a text or as a value of a report's table: who reads that wants to know
     what is installed.
 
     A file that asks it nothing else (`if torch.version.cuda:`, `is None`) goes on asking torch in the
-    `explicit` style: the answer is the same.
+    `explicit` style: the answer is the same. So does one in the `alias` style that has nothing else from tdev.
     """,
 )
 
@@ -60,6 +62,30 @@ def build_version(file: File, found: Reference) -> None:
         return
     if _is_known_there(file, found):
         return
+    if _is_what_a_function_tells(file, asked):
+        kept_question(
+            file, found, VERSION, f"{found.name} is what the function tells; {LEFT}", "note"
+        )
+        return
+    if file.options.style == "alias" and found.package == "torch" and only_asks_for_the_build(file):
+        # torch answers as well who asks nothing else; where the file is tdev's, it says 0.0 and has to be asked otherwise.
+        file.do_besides(partial(_ask, file, found, asked))
+        return
+    _ask(file, found, asked)
+
+
+_TELLER = re.compile(
+    r"(?:get_)?(?:torch_)?(?:cuda|build)_?version\Z|version_of_cuda\Z", re.IGNORECASE
+)
+
+
+def _is_what_a_function_tells(file: File, asked: cst.CSTNode) -> bool:
+    """Tell whether a function that is called after it returns the version as it is: ``def get_cuda_version(): return torch.version.cuda``."""
+    home = enclosing_function(file, asked) if isinstance(asked, cst.Return) else None
+    return home is not None and _TELLER.match(home.name.value) is not None
+
+
+def _ask(file: File, found: Reference, asked: cst.CSTNode) -> None:
     if found.name != NAME or not _asks_for_none(asked, found.node) or _chooses_a_gpu(file, asked):
         if not left_to_script(file, found.node, NAME):
             file.use(VERSION, found)

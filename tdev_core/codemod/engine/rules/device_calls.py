@@ -56,7 +56,7 @@ from tdev_core.codemod.engine.vocabulary import SCALERS, without_prose
 
 def device_call(file: File, found: Reference, call: Call | None) -> None:
     name = found.name
-    if call is None and is_put_in_place(file, found):
+    if call is None and not file.stays(found.node) and is_put_in_place(file, found):
         said = f"{name} is put in place for all who call torch's; {LEFT}"
         kept_question(file, found, REFERENCE, said, "note")
         return

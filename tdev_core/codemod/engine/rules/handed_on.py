@@ -39,7 +39,8 @@ FOREIGN = rule(
     a library, or to any other package that is not part of the program, gets the device there: with the question alone answered for the device
     in use, the library would be told of CUDA where it was told of the CPU. So does what it hands to any function
     in a package that knows MPS by its name. What is given as a `device_map`
-    goes to accelerate, whatever it is given to.
+    goes to accelerate, whatever it is given to: so does a name that is kept under that one
+    (`self.device_map = f"cuda:{rank}"`), and each device of a table, `device_map={"": "cuda:0"}`.
 
     So does one for a function of the tree that hands its `device` to such a package.
 
@@ -90,6 +91,8 @@ def handed_on(file: File) -> None:
             file.given.append(node)
         if _moves(call):
             continue  # a method that tdev answers, of what a library's function returned
+        if _gives_a_map(file, call, node):
+            continue
         if not file.flow.names_cuda(node.value):
             if not _chosen(file, call, node):
                 _held(file, call, node)
@@ -119,6 +122,54 @@ def handed_on(file: File) -> None:
                 f'this may be "cuda", and {who} hands it to a package which calls torch itself: give that str(tdev.device(...))',
             )
 
+
+def _gives_a_map(file: File, call: cst.Call, node: cst.Arg) -> bool:
+    """Give the devices of a map for CUDA's names in it, ``device_map={"": "cuda:0"}``; tell whether there are some."""
+    table = node.value
+    if file.options.style == "accelerator" or _called(node) != "device_map":
+        return False
+    if not isinstance(table, cst.Dict) or _outside(file, call.func) not in LIBRARIES:
+        return False
+    words = [each.value for each in table.elements if isinstance(each, cst.DictElement)]
+    named = [word for word in words if _is_a_cuda_word(word)]
+    for word in named:
+        inner = file.tree.span(word)
+        file.wrap(FOREIGN, inner, f"str({file.here(node)}.device(", inner, "))")
+    return bool(named)
+
+
+_STARTS_WITH_CUDA = re.compile(r"[fF]?[\"']cuda(?::(?:\d+|\{[^{}]+\}))?[\"']")
+
+
+def _is_a_cuda_word(value: cst.BaseExpression) -> bool:
+    """Tell whether a string is CUDA's name, with a number or one that is put in."""
+    if isinstance(value, cst.FormattedString):
+        return _STARTS_WITH_CUDA.fullmatch(cst.Module([]).code_for_node(value)) is not None
+    return (
+        isinstance(value, cst.SimpleString) and _STARTS_WITH_CUDA.fullmatch(value.value) is not None
+    )
+
+
+def _gives_what_is_kept_for_a_map(file: File, given: cst.BaseExpression) -> bool:
+    """Give the device for CUDA's name in what is kept under the name of such a map, and asked for nothing else.
+
+    ``self.device_map = f"cuda:{rank}"``, for ``from_pretrained(name, device_map=self.device_map)``.
+    """
+    if not _is_a_cuda_word(given) or file.stays(given):
+        return False
+    kept = file.tree.parents[given]
+    target = file.tree.text(kept.targets[0].target) if isinstance(kept, cst.Assign) else ""
+    if not target.rpartition(".")[2] == "device_map" or _ASKED_MAP.search(file.code) is not None:
+        return False
+    inner = file.tree.span(given)
+    file.wrap(FOREIGN, inner, f"str({file.here(given)}.device(", inner, "))")
+    return True
+
+
+# What it is asked whether it is; that it is no "auto" may be asked.
+_ASKED_MAP = re.compile(
+    r"\bdevice_map[ \t]*[=!]=[ \t]*[fF]?[\"']cuda|\bdevice_map\.(?:startswith|split)\(|[\"']cuda[\"']\s+in\s+(?:self\.)?device_map\b"
+)
 
 _WORD_ALONE = re.compile(r"\s*(?:\w+[ \t]*=[ \t]*)?[\"']cuda(?::\d+)?[\"']\s*\Z")
 
@@ -223,8 +274,11 @@ def _chosen(file: File, call: cst.Call, node: cst.Arg) -> bool:
             each = each.right  # `device or ("cuda" if … else "cpu")`
         if (foreign or isinstance(each, cst.IfExp)) and _give_the_device(file, each):
             done = True
+        elif mapped and _gives_what_is_kept_for_a_map(file, each):
+            done = True
         else:
             rest = rest or file.flow.names_cuda(each)
+            rest = rest or mapped and Kind.CUDA in file.flow.kinds(each)
     return done and not rest  # the word may come another way, and is to be told
 
 

@@ -13,6 +13,7 @@ from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.importing import refused, workers
 from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.rules.import_order import STDLIB
+from tdev_core.codemod.engine.rules.reference_rules import PRIVATE
 from tdev_core.codemod.engine.rules.replacements import replacements
 from tdev_core.codemod.engine.rules.stand_ins import is_answered
 from tdev_core.ecosystem.package_table import Package, of_module
@@ -117,6 +118,9 @@ _OF_MEMORY = {"_share_cuda_", "_new_shared_cuda"}
 _TOOL = re.compile(r"(^|[\s/])(nvidia-smi|nvcc)($|\s)")
 
 
+_GONE = re.compile(r"^(?:from|import)[ \t]+torch\._six\b", re.MULTILINE)
+
+
 def runs_on_cuda_alone(file: File) -> bool:
     """Report a file that cannot be imported without CUDA, and tell whether it is one: nothing in it is rewritten.
 
@@ -126,6 +130,10 @@ def runs_on_cuda_alone(file: File) -> bool:
     """
     if file.options.all or file.options.program or file.pieces:
         return False
+    if (gone := file.on_a_line(_GONE, "torch._six")) is not None:
+        said = "torch._six, which this file needs, is in no torch that tdev runs on: nothing can import it"
+        file.find_at(PRIVATE, gone.start(), f"{said}; left as it is (--all rewrites it)")
+        return True
     for node, package in imported_packages(file):
         line = file.tree.parents[node]
         if is_answered(file, node):

@@ -119,6 +119,7 @@ PRIVATE = rule(
     """
     `torch.cuda._lazy_init` and other names that start with an underscore (also
     `torch._C._cuda_*`) belong to torch and are not mirrored. Left alone and reported; so is what follows a call
-    of `torch.cuda._lazy_init` in its block, for that fails off CUDA.
+    of `torch.cuda._lazy_init` in its block, for that fails off CUDA. A file that imports `torch._six` is left whole: no
+    torch that tdev runs on has it.
     """,
 )

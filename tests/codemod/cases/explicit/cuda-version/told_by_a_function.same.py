@@ -1,0 +1,4 @@
+def get_cuda_version():
+    import torch
+
+    return torch.version.cuda

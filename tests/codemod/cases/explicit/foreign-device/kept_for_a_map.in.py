@@ -1,0 +1,17 @@
+import torch
+from transformers import AutoModel
+
+
+class Chat:
+    def __init__(self, rank, ranks, device_map="auto"):
+        if ranks > 1:
+            self._device = torch.device(f"cuda:{rank}")
+            self.device_map = f"cuda:{rank}"
+        else:
+            self._device = torch.device("cuda:0")
+            self.device_map = device_map
+        self.model = AutoModel.from_pretrained("chat", device_map=self.device_map)
+
+
+def load(name):
+    return AutoModel.from_pretrained(name, device_map={"": "cuda:0"})
