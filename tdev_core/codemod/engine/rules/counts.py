@@ -129,6 +129,24 @@ def beside_several(file: File, node: cst.CSTNode) -> bool:
     )
 
 
+def in_an_arm_of_several(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether something is reached only where there are several devices: ``if torch.cuda.device_count() > 1: …``."""
+    below: cst.CSTNode = node
+    for parent in file.tree.ancestors(node):
+        if isinstance(parent, cst.If) and below is parent.body:
+            if _SEVERAL_THERE.fullmatch(file.tree.text(parent.test)) is not None:
+                return True
+        elif isinstance(parent, (cst.FunctionDef, cst.ClassDef)):
+            return False
+        below = parent
+    return False
+
+
+_SEVERAL_THERE = re.compile(
+    r"(?:\w+\.)*cuda\.device_count\(\)\s*(?:>\s*[1-9]\d*|>=\s*(?:[2-9]|[1-9]\d+))"
+)
+
+
 def _is_a_count(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and ast.unparse(node.func).endswith("cuda.device_count")
 

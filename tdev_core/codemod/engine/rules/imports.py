@@ -208,6 +208,12 @@ def _alias(file: File, bindings: list[Binding]) -> None:
                 file.replace(IMPORT, *line, "")
                 continue
             text = "tdev"
+            statement = binding.statement
+            if not first and isinstance(statement, cst.Import) and len(statement.names) == 1:
+                edit = Change(start, start + len("torch"), text, IMPORT.id)
+                name = text + full[len("torch") :]
+                planned(file, file.tree.span(statement), edit, name, plain=True)
+                continue
             if first:
                 row = file.tree.position(start)[0]
                 said = file.tree.line_text(row)

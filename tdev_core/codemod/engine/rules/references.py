@@ -27,7 +27,11 @@ from tdev_core.codemod.engine.rules.backend_questions import ASKED, chooses_betw
 from tdev_core.codemod.engine.rules.build_version import NAME as VERSION_NAME
 from tdev_core.codemod.engine.rules.build_version import build_version
 from tdev_core.codemod.engine.rules.counters import counts_what_cuda_holds
-from tdev_core.codemod.engine.rules.counts import asks_for_several, at_least_one
+from tdev_core.codemod.engine.rules.counts import (
+    asks_for_several,
+    at_least_one,
+    in_an_arm_of_several,
+)
 from tdev_core.codemod.engine.rules.cudas_tests import (
     asks_what_stays,
     lives_from_what_stays,
@@ -552,6 +556,8 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
             same = f"decides nothing between one device and none; {LEFT}"
         elif name == "torch.cuda.device_of":
             same = f"does nothing but on CUDA; {LEFT}"
+        elif in_an_arm_of_several(file, found.node):
+            same = f"is reached where there are several devices alone; {LEFT}"
         elif (seeds := is_seeded_already(file, found)) is not None:
             same = f"{seeds} torch.manual_seed beside it does on every device; {LEFT}"
         if same is not None:

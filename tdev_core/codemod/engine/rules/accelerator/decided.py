@@ -31,6 +31,8 @@ def decides_about(file: File, node: cst.CSTNode, yes: bool = True) -> Iterator[S
             case cst.If() | cst.While() if below is parent.test:
                 yield tree.span(parent.test)
                 yield from _arm(file, parent, yes)
+                for kept in _set_by(file, parent):
+                    yield from _decided_by(file, parent, kept)
                 return
             case cst.IfExp() if below is parent.test:
                 yield tree.span(parent)
@@ -90,6 +92,21 @@ def _arm(file: File, choice: cst.If | cst.While, yes: bool) -> Iterator[Span]:
     later = after_early_exit(file, choice) if isinstance(choice, cst.If) else None
     if later is not None:
         yield later
+
+
+_TRUE = re.compile(r"^[ \t]*([\w.]+)[ \t]*=[ \t]*True[ \t]*$", re.MULTILINE)
+
+
+def _set_by(file: File, choice: cst.If | cst.While) -> Iterator[str]:
+    """Yield the names that keep the answer: ``if torch.cuda.is_available(): self.gpu = True``, and ``else: self.gpu = False``."""
+    if not isinstance(choice, cst.If) or choice.orelse is None:
+        return
+    otherwise = file.tree.text(choice.orelse)
+    for found in _TRUE.finditer(file.tree.text(choice.body)):
+        if re.search(
+            rf"^[ \t]*{re.escape(found[1])}[ \t]*=[ \t]*False[ \t]*$", otherwise, re.MULTILINE
+        ):
+            yield found[1]
 
 
 def _decided_by(file: File, node: cst.CSTNode, name: str) -> Iterator[Span]:
