@@ -345,6 +345,8 @@ def _is_thrown_away(file: File, found: Reference) -> bool:
     statement = file.tree.parents.get(made)
     if not isinstance(made, cst.Call) or found.name != "torch.device":
         return False
+    if isinstance(statement, cst.IfExp) and made is not statement.test:
+        return chooses_for_nobody(file, statement)
     if isinstance(statement, cst.Assign):
         return _is_read_by_nobody(file, statement, made)
     return isinstance(statement, cst.Expr)
@@ -396,7 +398,18 @@ def _is_made_to_be_tried(file: File, made: cst.CSTNode) -> bool:
     return False
 
 
-def _is_read_by_nobody(file: File, kept: cst.Assign, made: cst.Call) -> bool:
+def chooses_for_nobody(file: File, choice: cst.CSTNode) -> bool:
+    """Tell whether a choice is kept in a variable that nothing reads: ``device = torch.device("cuda") if … else …``."""
+    kept = file.tree.parents[choice]
+    return (
+        isinstance(choice, cst.IfExp)
+        and isinstance(kept, cst.Assign)
+        and not file.options.program
+        and _is_read_by_nobody(file, kept, choice)
+    )
+
+
+def _is_read_by_nobody(file: File, kept: cst.Assign, made: cst.BaseExpression) -> bool:
     """Tell whether a function, or a module that nobody imports, keeps a device in a variable of its own that nothing reads."""
     target, home = kept.targets[0].target, enclosing_function(file, kept)
     if not isinstance(target, cst.Name):

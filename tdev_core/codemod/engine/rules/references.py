@@ -40,7 +40,7 @@ from tdev_core.codemod.engine.rules.cudas_tests import (
     tries_in_double,
 )
 from tdev_core.codemod.engine.rules.demands import DEMAND, answer, demand, has_kernels
-from tdev_core.codemod.engine.rules.device_calls import device_call
+from tdev_core.codemod.engine.rules.device_calls import chooses_for_nobody, device_call
 from tdev_core.codemod.engine.rules.groups import is_made_alike
 from tdev_core.codemod.engine.rules.guards import (
     availability_guards,
@@ -95,6 +95,7 @@ from tdev_core.codemod.engine.rules.stand_ins import is_answered
 from tdev_core.codemod.engine.rules.strings import PATCHED, STRINGS, is_patched_beside_others
 from tdev_core.codemod.engine.rules.taken import (
     PROFILER,
+    READ_BY_NOBODY,
     is_for_the_memory_profiler,
     why_it_is_left,
 )
@@ -546,7 +547,14 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
         if not file.options.program and only_chooses_a_word(file, asked):
             kept_question(file, found, ARMS, f"{name} {CHOOSES_A_WORD}; {LEFT}", "note")
             return
-        if not file.options.program and (why := why_it_is_left(file, asked)) is not None:
+        why = None if file.options.program else why_it_is_left(file, asked)
+        if why is None and chooses_for_nobody(file, file.tree.parents[asked]):
+            why = READ_BY_NOBODY
+        if why == READ_BY_NOBODY and file.options.style == "alias":
+            # One that stayed would have the file import tdev beside torch.
+            file.use_besides(REFERENCE, found, reason(name), (NO_DIFFERENCE, f"{why}; {LEFT}"))
+            return
+        if why is not None:
             kept_question(file, found, ARMS, f"{name} {why}; {LEFT}", "note")
             leave_what_it_opens(file, found.node)
             return
