@@ -2179,5 +2179,7 @@ def test_a_word_is_handed_on_where_a_device_is_promised(
         "net.py": "import torch\nfrom pkg.between import Net\n\n\ndef build(device: torch.device):\n"
         f"    return Net(3, {through})\n",
         "use.py": f"import torch\nfrom pkg.net import build\n\n\ndef use(args, x):\n    return build({given})\n",
+        # A file that says nothing of devices is looked at, too.
+        "plain.py": "from pkg.made import make\n\n\ndef go(x):\n    return make(3, x)\n",
     }
     assert ("tdev.zeros" in migrated(files, "made.py").code) is word

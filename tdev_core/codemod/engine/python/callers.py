@@ -1126,8 +1126,8 @@ class _Tree:
     def _that_say_words(self) -> frozenset[int]:
         return frozenset(
             number
-            for number, raw in enumerate(self._tree.texts)
-            if id(raw) not in self._tree.of_tests and any(word in raw for word in _SAYS_WORD)
+            for number, text in enumerate(self._texts)
+            if not text.of_tests and any(word in text.raw for word in _SAYS_WORD)
         )
 
     def _is_contradicted(self, key: Asked) -> bool:
@@ -1142,7 +1142,7 @@ class _Tree:
                 number
                 for number in sorted(self._with_word(word))
                 if word + b"(" in self._texts[number].raw
-                and id(self._tree.texts[number]) not in self._tree.of_tests
+                and not self._texts[number].of_tests
                 and (number in self._that_say_words or _HANDS_ON.search(self._texts[number].raw))
                 and called.search(self._texts[number].raw)
             ]
