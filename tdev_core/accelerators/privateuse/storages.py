@@ -188,6 +188,11 @@ class _Parts:
             return self._storages.host(storage)
         return _UntypedStorage(cast("Any", self.host(whole))[key])
 
+    def resize(self, storage: Any, nbytes: int) -> None:
+        if hasattr(storage, "_tdev_part"):
+            raise RuntimeError("Trying to resize storage that is not resizable")
+        self._storages.resize(storage, nbytes)
+
     def write(self, storage: Any, source: Any) -> None:
         whole, key = getattr(storage, "_tdev_part", (None, None))
         if whole is not None:

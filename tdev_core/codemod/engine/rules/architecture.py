@@ -82,31 +82,32 @@ def asks_for_nvidias(file: File, node: cst.CSTNode) -> bool:
     )
 
 
-_VENDORS = r"[\"'](?:nvidia|amd|radeon|geforce|tesla|gfx)[\"']\s+in\s+{}\b"
-_NAMED_DEVICE = re.compile(r"\b(\w+)[ \t]*=[ \t]*(?:\w+\.)*get_device_name\(")
+_VENDOR = r"[\"'](?:nvidia|amd|radeon|geforce|tesla|gfx)[\"']\s+in\s+"
+_OF_A_DEVICE = re.compile(_VENDOR + r"(?:str\()?(?:\w+\.)*get_device_name\(", re.IGNORECASE)
+_NAMED_DEVICE = re.compile(r"([\w.]+)[ \t]*(?::[^=\n]+)?=(?!=)[^\n=]*\bget_device_name\(")
 
 
 def asks_for_the_vendor(file: File, node: cst.CSTNode) -> bool:
     """Tell whether a vendor is looked for in the name of CUDA's device: ROCm's answers by CUDA's names, and no other.
 
-    Of the question whether there is one, where that is what it opens: ``if torch.cuda.is_available(): name = …``.
+    Of the question whether there is one, where that is beside it or in what it opens: ``if torch.cuda.is_available(): name = …``.
     """
     if "get_device_name" not in file.tree.source:
         return False
     around = file.tree.parents[node]
     if isinstance(around, cst.Call) and file.tree.text(node).endswith("is_available"):
         choice = file.tree.parents[around]
-        if not isinstance(choice, cst.If) or choice.test is not around:
+        if isinstance(choice, cst.BooleanOperation):
+            low, high = file.tree.span(choice)
+        elif isinstance(choice, cst.If) and choice.test is around:
+            low, high = file.tree.span(choice.body)
+        else:
             return False
-        low, high = file.tree.span(choice.body)
     else:
-        home = enclosing_function(file, node)
-        if home is None:
-            return False
-        low, high = file.tree.span(home)
+        low, high = file.tree.span(enclosing_function(file, node) or file.tree.module)
     text = file.code[low:high]
-    return any(
-        re.search(_VENDORS.format(found[1]), text, re.IGNORECASE) is not None
+    return _OF_A_DEVICE.search(text) is not None or any(
+        re.search(rf"{_VENDOR}{re.escape(found[1])}\b", text, re.IGNORECASE) is not None
         for found in _NAMED_DEVICE.finditer(text)
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from functools import partial
+from itertools import pairwise
 
 import libcst as cst
 
@@ -62,12 +63,13 @@ def build_version(file: File, found: Reference) -> None:
         return
     if _is_known_there(file, found):
         return
-    if _is_what_a_function_tells(file, asked):
+    if not file.options.program and _is_what_a_function_tells(file, asked):
         kept_question(
             file, found, VERSION, f"{found.name} is what the function tells; {LEFT}", "note"
         )
         return
-    if file.options.style == "alias" and found.package == "torch" and only_asks_for_the_build(file):
+    alias = file.options.style == "alias" and not file.options.program
+    if alias and found.package == "torch" and _is_known_wherever_it_is_taken(file):
         # torch answers as well who asks nothing else; where the file is tdev's, it says 0.0 and has to be asked otherwise.
         file.do_besides(partial(_ask, file, found, asked))
         return
@@ -286,6 +288,27 @@ def only_asks_for_the_build(file: File) -> bool:
     return bool(asked) and all(
         _is_test(file, n) or _tells(file, n) or _asked_before(file, n) for n in asked
     )
+
+
+def _is_known_wherever_it_is_taken(file: File) -> bool:
+    """Tell whether each use of a version asks if there is one, tells it, or stands in a choice that asks: torch's None does no harm."""
+    uses = [n for n in file.tree.of(cst.Attribute, cst.Name) if file.resolver.torch_name(n) == NAME]
+    imports = (cst.ImportAlias, cst.AsName)
+    return all(
+        _is_test(file, n)
+        or _tells(file, n)
+        or any(
+            isinstance(around, (cst.If, cst.IfExp))
+            and inside is not around.test
+            and _VERSION.search(file.tree.text(around.test))
+            for inside, around in pairwise((n, *file.tree.ancestors(n)))
+        )
+        for n in uses
+        if not isinstance(file.tree.parents[n], imports)
+    )
+
+
+_VERSION = re.compile(r"\bversion\.cuda\b")
 
 
 def _is_known_there(file: File, found: Reference) -> bool:

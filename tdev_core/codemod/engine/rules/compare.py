@@ -84,7 +84,7 @@ COMPARISON = rule(
     back, and so do the rest of its condition and private functions that nothing else calls: only CUDA gets there.
 
     A test that decides about TF32 stays as well, one beside a package that knows CUDA and the CPU alone, such as KeOps or DGL, and
-    one of a file that has another framework (PaddlePaddle, TensorFlow, JAX) and no torch. So does `device == torch.device("cuda")`, which is false on any other
+    one of a word in a file that has PaddlePaddle, MindSpore or MXNet and no torch. So does `device == torch.device("cuda")`, which is false on any other
     accelerator, with what it opens: tdev's device is the CPU's where there is nothing else. An assertion that says so
     is about tdev's device, and so is the question before a move: `if x.device != torch.device("cuda")`. Of a device that the
     file has made of plain words, `torch.device("cuda" if gpu else "cpu")`, it asks the type, and becomes that question.

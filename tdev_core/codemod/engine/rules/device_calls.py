@@ -32,7 +32,6 @@ from tdev_core.codemod.engine.rules.demands import demand
 from tdev_core.codemod.engine.rules.device_questions import asked_of_words, questions_of_cudas
 from tdev_core.codemod.engine.rules.guards import guards_cuda_only, why_the_choice_stays
 from tdev_core.codemod.engine.rules.in_double import is_numpys_double
-from tdev_core.codemod.engine.rules.kept_names import is_put_in_place
 from tdev_core.codemod.engine.rules.kept_questions import LEFT, kept_question
 from tdev_core.codemod.engine.rules.operands import asks_for_device
 from tdev_core.codemod.engine.rules.reasons import reason
@@ -56,10 +55,6 @@ from tdev_core.codemod.engine.vocabulary import SCALERS, without_prose
 
 def device_call(file: File, found: Reference, call: Call | None) -> None:
     name = found.name
-    if call is None and not file.stays(found.node) and is_put_in_place(file, found):
-        said = f"{name} is put in place for all who call torch's; {LEFT}"
-        kept_question(file, found, REFERENCE, said, "note")
-        return
     always = routed_prefix(name, file.names) == name
     if call is None:
         if always or (name == "torch.device" and _handed_on(file, found.node)):

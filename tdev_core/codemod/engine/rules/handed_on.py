@@ -131,11 +131,17 @@ def _gives_a_map(file: File, call: cst.Call, node: cst.Arg) -> bool:
     if not isinstance(table, cst.Dict) or _outside(file, call.func) not in LIBRARIES:
         return False
     words = [each.value for each in table.elements if isinstance(each, cst.DictElement)]
-    named = [word for word in words if _is_a_cuda_word(word)]
-    for word in named:
-        inner = file.tree.span(word)
-        file.wrap(FOREIGN, inner, f"str({file.here(node)}.device(", inner, "))")
-    return bool(named)
+    for word in words:
+        if _is_a_cuda_word(word):
+            inner = file.tree.span(word)
+            file.wrap(FOREIGN, inner, f"str({file.here(node)}.device(", inner, "))")
+        elif not _give_the_device(file, word) and _NAMES_CUDA.match(file.tree.text(word)):
+            name, text = dotted(call.func) or "a call", file.tree.text(word)
+            file.find(UNKNOWN, word, f"{text} is handed to {name}")
+    return any(_NAMES_CUDA.match(file.tree.text(word)) for word in words)
+
+
+_NAMES_CUDA = re.compile(r"[fF]?[\"']cuda\b")
 
 
 _STARTS_WITH_CUDA = re.compile(r"[fF]?[\"']cuda(?::(?:\d+|\{[^{}]+\}))?[\"']")
@@ -166,9 +172,10 @@ def _gives_what_is_kept_for_a_map(file: File, given: cst.BaseExpression) -> bool
     return True
 
 
-# What it is asked whether it is; that it is no "auto" may be asked.
+# What it is asked; that it is "auto", or none, may be asked.
 _ASKED_MAP = re.compile(
-    r"\bdevice_map[ \t]*[=!]=[ \t]*[fF]?[\"']cuda|\bdevice_map\.(?:startswith|split)\(|[\"']cuda[\"']\s+in\s+(?:self\.)?device_map\b"
+    r"\bdevice_map[ \t]*(?:[=!]=[ \t]*[fF]?[\"']cuda|in[ \t]|not[ \t]+in[ \t]|\[|\.\w)"
+    r"|[\"']cuda[^\"'\n]*[\"']\s+(?:not\s+)?in\b[^\n]*\bdevice_map\b|\b(?:str|repr|re\.\w+)\([^\n]*\bdevice_map\b(?![ \t]*=)"
 )
 
 _WORD_ALONE = re.compile(r"\s*(?:\w+[ \t]*=[ \t]*)?[\"']cuda(?::\d+)?[\"']\s*\Z")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import libcst as cst
 
 from tdev_core.codemod.engine.analysis.nodes import dotted, string_value
@@ -28,16 +26,6 @@ def is_put_back(file: File, found: Reference) -> bool:
         if file.tree.text(target.target) == text
     ]
     return bool(places) and all(map(file.stays, places))
-
-
-def is_put_in_place(file: File, found: Reference) -> bool:
-    """Tell whether a function is replaced, or kept for that, for all who call torch's: ``torch.load = with_weights``.
-
-    What else calls it calls tdev's, which calls what is in the place of torch's by then.
-    """
-    text = file.tree.text(found.node)
-    sets = rf"^[ \t]*(?:[\w.]+[ \t]*,[ \t]*)*{re.escape(text)}[ \t]*(?:,[^=\n]*)?=(?!=)"
-    return re.search(sets, file.code, re.MULTILINE) is not None
 
 
 _CACHE = ("cache_clear", "cache_info")
