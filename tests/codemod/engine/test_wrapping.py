@@ -148,7 +148,7 @@ def test_what_fits_again_is_joined_as_a_formatter_does(statement: str) -> None:
 @pytest.mark.parametrize(
     "statement",
     [
-        "wanted = torch.device('c') if torch.cuda.is_available() else N",
+        "it.got = torch.device('c') if torch.cuda.is_available() else N",
         "return torch.cuda.is_available() and torch.device(b) or N",
         "call_of(torch.cuda.current_device(), keyword=the_name, N)",
     ],
