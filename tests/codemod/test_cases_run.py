@@ -79,6 +79,7 @@ if torch.version.cuda is not None:
     DIFFERS |= dict.fromkeys(
         (
             "accelerator/cuda-version/taken_apart",
+            "alias/cuda-version/asked_beside_more",
             "explicit/cuda-version/asked_only_whether",
             "explicit/cuda-version/asked_whether",
             "explicit/cuda-version/asks_for_the_build",
