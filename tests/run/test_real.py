@@ -187,3 +187,23 @@ def test_a_kernel_that_the_cpu_lacks_is_told_with_the_dtype_that_answers(
         assert told in done.stderr, done.stderr
     else:
         assert done.stdout == "True\n" and told not in done.stderr
+
+
+@pytest.mark.parametrize("devices", [1, 2])
+def test_several_devices_of_sim_are_counted(
+    environment: dict[str, str], tmp_path: Path, devices: int
+) -> None:
+    """Also where the file asks for nothing else: to who only reads it, torch's answer would do."""
+    (tmp_path / "count.py").write_text("import torch\n\nprint(torch.cuda.device_count() > 1)\n")
+    where = environment | {"TDEV_BACKEND": "sim", "TDEV_SIM_DEVICES": str(devices)}
+    done = forkserver.python(*RUN, str(tmp_path / "count.py"), env=where)
+    assert done.stdout.split() == [str(devices > 1)], done.stderr
+
+
+def test_a_vendor_is_looked_for_in_the_name_of_what_runs_it(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    program = "import torch\n\nname = torch.cuda.get_device_name(0)\nprint('Tesla' in name)\n"
+    (tmp_path / "name.py").write_text(program)
+    done = forkserver.python(*RUN, str(tmp_path / "name.py"), env=environment)
+    assert done.stdout.split() == ["False"], done.stderr

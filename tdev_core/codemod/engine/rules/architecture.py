@@ -91,6 +91,7 @@ def asks_for_the_vendor(file: File, node: cst.CSTNode) -> bool:
     """Tell whether a vendor is looked for in the name of CUDA's device: ROCm's answers by CUDA's names, and no other.
 
     Of the question whether there is one, where that is beside it or in what it opens: ``if torch.cuda.is_available(): name = …``.
+    Where none is asked, torch's own answer would be an error off CUDA.
     """
     if "get_device_name" not in file.tree.source:
         return False
@@ -103,13 +104,29 @@ def asks_for_the_vendor(file: File, node: cst.CSTNode) -> bool:
             low, high = file.tree.span(choice.body)
         else:
             return False
-    else:
+    elif _is_behind_the_question(file, node):
         low, high = file.tree.span(enclosing_function(file, node) or file.tree.module)
+    else:
+        return False
     text = file.code[low:high]
     return _OF_A_DEVICE.search(text) is not None or any(
         re.search(rf"{_VENDOR}{re.escape(found[1])}\b", text, re.IGNORECASE) is not None
         for found in _NAMED_DEVICE.finditer(text)
     )
+
+
+def _is_behind_the_question(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a name is reached where CUDA has been asked for: in a choice by that, or beside it."""
+    for parent in file.tree.ancestors(node):
+        if isinstance(parent, (cst.If, cst.IfExp)):
+            asked = file.tree.text(parent.test)
+        elif isinstance(parent, cst.BooleanOperation):
+            asked = file.tree.text(parent)
+        else:
+            continue
+        if "cuda.is_available()" in asked:
+            return True
+    return False
 
 
 def names_an_architecture(file: File, node: cst.CSTNode) -> bool:

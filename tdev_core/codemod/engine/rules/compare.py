@@ -165,7 +165,8 @@ def _comparison(file: File, node: cst.Comparison, answers: list[tuple[Asked, Jud
         if _beside_a_numbered(file, node):
             file.find(COMPARISON, node, "compares a device with 'cuda' and with one by its number")
             return
-        if file.options.style != "accelerator" and beside_several(file, node):
+        apart = file.options.style != "accelerator" and not file.options.program
+        if apart and beside_several(file, node):
             said = "asks where there are several devices alone; left as it is"
             file.do_besides(
                 lambda: _answer_all(file, [(asked, judge(file, asked))]),

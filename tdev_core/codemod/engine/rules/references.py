@@ -384,7 +384,7 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
         message = f"{name} is asked for an architecture of {whose}; {LEFT}"
         kept_question(file, found, KERNEL, message, "note", "from tdev it is (0, 0) elsewhere")
         return
-    if name in _OF_A_NAME and asks_for_the_vendor(file, found.node):
+    if not file.options.program and name in _OF_A_NAME and asks_for_the_vendor(file, found.node):
         message = f"{name} is asked for the vendor of a device that torch calls CUDA's; {LEFT}"
         kept_question(file, found, KERNEL, message, "note")
         return
@@ -560,7 +560,9 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
             return
     if not in_a_row_of_its_own(file, found.node) and not left_to_script(file, found.node, name):
         same = None
-        if name in ASKED and asks_for_several(file, found):
+        if file.options.program:
+            pass  # it runs on what there is, several of `sim`'s devices too
+        elif name in ASKED and asks_for_several(file, found):
             same = f"decides nothing between one device and none; {LEFT}"
         elif name == "torch.cuda.device_of":
             same = f"does nothing but on CUDA; {LEFT}"
